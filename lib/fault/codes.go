@@ -1,0 +1,173 @@
+package fault
+
+import "slices"
+
+// Code names a kind of refusal or failure. Codes are part of the contract with
+// scripts: they are added, never renamed.
+type Code string
+
+// Exit statuses (see README, "Exit status").
+const (
+	ExitOK       = 0 // done; yes, clean, or an empty list
+	ExitNo       = 1 // done, and the answer is no
+	ExitUsage    = 2 // not started: bad flag, argument or configuration
+	ExitFailed   = 3 // could not finish: I/O, Git, an outside program
+	ExitBadInput = 4 // input is not what its schema says
+	ExitRetry    = 5 // try again: nothing was written
+)
+
+// The codes that more than one part uses.
+const (
+	Usage                     Code = "usage"
+	ConfigInvalid             Code = "config_invalid"
+	ConfigKeyUnknown          Code = "config_key_unknown"
+	ConfigKeyNotAllowed       Code = "config_key_not_allowed"
+	ProjectNotConfigured      Code = "project_not_configured"
+	ActorUnknown              Code = "actor_unknown"
+	NotARepository            Code = "not_a_repository"
+	IOFailed                  Code = "io_failed"
+	GitFailed                 Code = "git_failed"
+	GitUnavailable            Code = "git_unavailable"
+	RepositoryUnsupported     Code = "repository_unsupported"
+	RepositoryNotOwned        Code = "repository_not_owned"
+	ObjectMissing             Code = "object_missing"
+	ObjectCorrupt             Code = "object_corrupt"
+	ObjectTooLarge            Code = "object_too_large"
+	RefBroken                 Code = "ref_broken"
+	RevisionNotFound          Code = "revision_not_found"
+	InvalidJSON               Code = "invalid_json"
+	InvalidContextItem        Code = "invalid_context_item"
+	InvalidContextField       Code = "invalid_context_field"
+	ContextLimitsExceeded     Code = "context_limits_exceeded"
+	ProtocolError             Code = "protocol_error"
+	ContextAuthorityViolation Code = "context_authority_violation"
+	ContextIsolationViolation Code = "context_isolation_violation"
+	SecretFound               Code = "secret_found"
+	RedactionUnavailable      Code = "redaction_unavailable"
+	PathEscapes               Code = "path_escapes"
+	TreeRefused               Code = "tree_refused"
+	InvalidFrontMatter        Code = "invalid_front_matter"
+)
+
+// Codes of authored memory.
+const (
+	InvalidMemoryFile  Code = "invalid_memory_file"
+	MemoryUnreadable   Code = "memory_unreadable"
+	MemoryDuplicate    Code = "memory_duplicate"
+	MemoryNotFound     Code = "memory_not_found"
+	MemoryIDTaken      Code = "memory_id_taken"
+	MemoryCheckFailed  Code = "memory_check_failed"
+	MemoryBlockStale   Code = "memory_block_stale"
+	MemorySyncFailed   Code = "memory_sync_failed"
+	MergeConflict      Code = "merge_conflict"
+	SetupIncomplete    Code = "setup_incomplete"
+	HookNotOurs        Code = "hook_not_ours"
+	CandidateAmbiguous Code = "candidate_ambiguous"
+)
+
+// Codes of governed skills.
+const (
+	SkillNotFound              Code = "skill_not_found"
+	SkillIntegrityViolation    Code = "skill_integrity_violation"
+	SkillPromotionInvalid      Code = "skill_promotion_invalid"
+	SkillEvaluationsIncomplete Code = "skill_evaluations_incomplete"
+	SkillSourcesRequired       Code = "skill_sources_required"
+	InvalidSkillFrontmatter    Code = "invalid_skill_frontmatter"
+	InvalidSkillName           Code = "invalid_skill_name"
+	InvalidSkillMetadata       Code = "invalid_skill_metadata"
+	SkillCandidateExists       Code = "skill_candidate_exists"
+	SkillsBusy                 Code = "skills_busy"
+)
+
+// Codes of packets.
+const (
+	ItemNotFound Code = "item_not_found"
+	NoMatch      Code = "no_match"
+)
+
+// Info is what a code means to a caller.
+type Info struct {
+	Exit    int
+	Meaning string // one sentence, lower case, no full stop
+}
+
+var infos = map[Code]Info{
+	Usage:                 {ExitUsage, "a flag or an argument is missing, unknown or out of its range"},
+	ConfigInvalid:         {ExitUsage, "a configuration file does not parse or holds a value of the wrong type"},
+	ConfigKeyUnknown:      {ExitUsage, "a configuration file holds a key that no tool reads"},
+	ConfigKeyNotAllowed:   {ExitUsage, "a repository's configuration sets what only the user's may"},
+	ProjectNotConfigured:  {ExitUsage, "records are here, but no project name: not in a flag, KXM_PROJECT or .kxm/config.toml"},
+	ActorUnknown:          {ExitUsage, "nobody is named as the actor"},
+	NotARepository:        {ExitUsage, "the command needs a Git repository"},
+	IOFailed:              {ExitFailed, "a file or stream could not be read or written"},
+	GitFailed:             {ExitFailed, "the git program answered with an error"},
+	GitUnavailable:        {ExitFailed, "the git program is missing, too old or did not answer in time"},
+	RepositoryUnsupported: {ExitFailed, "the repository uses a format that neither backend reads"},
+	RepositoryNotOwned:    {ExitFailed, "the repository belongs to another user and is not in safe.directory"},
+	ObjectMissing:         {ExitFailed, "an object is not in the repository"},
+	ObjectCorrupt:         {ExitFailed, "an object does not match its name or does not decode"},
+	ObjectTooLarge:        {ExitFailed, "an object is larger than what is read into memory"},
+	RefBroken:             {ExitFailed, "a ref exists but holds neither an object id nor the name of another ref"},
+	RevisionNotFound:      {ExitNo, "the revision names no commit"},
+
+	InvalidJSON:               {ExitBadInput, "the input is not JSON as it must be: syntax, UTF-8, a duplicate key, too large or too deep"},
+	InvalidContextItem:        {ExitBadInput, "a context item has the wrong shape, or two items share an id"},
+	InvalidContextField:       {ExitBadInput, "a field of a context item holds a value it may not"},
+	ContextLimitsExceeded:     {ExitBadInput, "a list of a context item is longer than its limit"},
+	ProtocolError:             {ExitBadInput, "a text is no string, empty or too long"},
+	ContextAuthorityViolation: {ExitNo, "an item claims more than its origin allows, or carries a control-plane field"},
+	ContextIsolationViolation: {ExitNo, "an item belongs to another project than the request"},
+	SecretFound:               {ExitNo, "a text holds a secret; the rule and the place are named, never the value"},
+	RedactionUnavailable:      {ExitFailed, "the secret detector could not load"},
+	PathEscapes:               {ExitBadInput, "a symbolic link leads out of its folder"},
+	TreeRefused:               {ExitBadInput, "a folder holds what its digest cannot cover: a device, a socket, a pipe, or a name that is not UTF-8"},
+	InvalidFrontMatter:        {ExitBadInput, "front matter is missing or does not parse"},
+
+	InvalidMemoryFile:  {ExitBadInput, "a memory file is not what kxm.memory.v1 says"},
+	MemoryUnreadable:   {ExitBadInput, "at least one memory file could not be read"},
+	MemoryDuplicate:    {ExitBadInput, "two memory files share an id"},
+	MemoryNotFound:     {ExitNo, "no record has that id"},
+	MemoryIDTaken:      {ExitNo, "a record with that id exists"},
+	MemoryCheckFailed:  {ExitNo, "the check has findings of severity error"},
+	MemoryBlockStale:   {ExitNo, "an instruction file's memory block is not what sync would write"},
+	MemorySyncFailed:   {ExitNo, "no instruction file exists, or one has malformed markers; none was written"},
+	MergeConflict:      {ExitNo, "text outside the memory block conflicts"},
+	SetupIncomplete:    {ExitNo, "something that the tools need is not set up"},
+	HookNotOurs:        {ExitNo, "the hook was not installed by this tool or was edited since"},
+	CandidateAmbiguous: {ExitNo, "more than one candidate begins with that id"},
+
+	SkillNotFound:              {ExitNo, "no skill has that id"},
+	SkillIntegrityViolation:    {ExitNo, "a skill's files do not match the digest that its metadata names"},
+	SkillPromotionInvalid:      {ExitNo, "the skill may not be promoted: by its author, without evidence, or from where it is"},
+	SkillEvaluationsIncomplete: {ExitNo, "an evaluation that promotion needs is missing or did not pass"},
+	SkillSourcesRequired:       {ExitNo, "a skill candidate needs a run, a journal entry or a receipt that it comes from"},
+	InvalidSkillFrontmatter:    {ExitBadInput, "SKILL.md has no front matter with a name and a description"},
+	InvalidSkillName:           {ExitBadInput, "the skill's name breaks the Agent Skills rules"},
+	InvalidSkillMetadata:       {ExitBadInput, "a skill's metadata.json is not what its schema says"},
+	SkillCandidateExists:       {ExitNo, "the same skill exists already"},
+	SkillsBusy:                 {ExitRetry, "another program is changing the skills; nothing was written"},
+
+	ItemNotFound: {ExitNo, "the pool holds no item with that id"},
+	NoMatch:      {ExitNo, "nothing matched, and -e was given"},
+}
+
+// Exit returns the exit status of the code; an unknown code is ExitFailed.
+func (c Code) Exit() int {
+	if i, ok := infos[c]; ok {
+		return i.Exit
+	}
+	return ExitFailed
+}
+
+// Meaning returns the code's sentence.
+func (c Code) Meaning() string { return infos[c].Meaning }
+
+// Codes returns every code, sorted.
+func Codes() []Code {
+	all := make([]Code, 0, len(infos))
+	for c := range infos {
+		all = append(all, c)
+	}
+	slices.Sort(all)
+	return all
+}

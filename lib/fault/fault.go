@@ -1,0 +1,143 @@
+// Package fault owns the errors that a caller can branch on: every error code of
+// the toolchain, its exit status and its meaning, and the Error that carries a
+// code with its place and a hint.
+//
+// Start with [New]. A package that refuses something returns an *Error; lib/cli
+// turns it into text or JSON on stderr and into an exit status. The package
+// prints nothing and knows no flag.
+package fault
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Error is a refusal or failure with a stable code. Message says what failed
+// first and quotes its subject, in lower case and without a full stop; Hint, if
+// any, is one line that says what to do. Source, Line, Column and Field name the
+// place: a file name or "stdin", lines and columns from 1 (0: not known), a field
+// in dotted form.
+type Error struct {
+	Code    Code
+	Message string
+	Hint    string
+	Source  string
+	Line    int
+	Column  int
+	Field   string
+	Err     error // the cause, for errors.Is and errors.As; its text is in Message if it matters
+}
+
+// New returns an error with a code and a formatted message. Data from outside
+// belongs in the message only through [Quote] or %q.
+func New(code Code, format string, args ...any) *Error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// Wrap is New with a cause, whose text is appended after a colon.
+func Wrap(err error, code Code, format string, args ...any) *Error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...) + ": " + Printable(err.Error()), Err: err}
+}
+
+// Error returns the message with its place and code, as it stands on stderr
+// behind the program's name.
+func (e *Error) Error() string {
+	var b strings.Builder
+	if e.Source != "" {
+		b.WriteString(Printable(e.Source))
+		if e.Line > 0 {
+			fmt.Fprintf(&b, ":%d", e.Line)
+			if e.Column > 0 {
+				fmt.Fprintf(&b, ":%d", e.Column)
+			}
+		}
+		b.WriteString(": ")
+	}
+	b.WriteString(Printable(e.Message))
+	fmt.Fprintf(&b, " [%s]", e.Code)
+	return b.String()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// WithHint returns a copy that carries a hint.
+func (e *Error) WithHint(format string, args ...any) *Error {
+	c := *e
+	c.Hint = fmt.Sprintf(format, args...)
+	return &c
+}
+
+// At returns a copy placed in a source; line and column may be 0. A place that
+// is already known is kept, so that the innermost package has the last word.
+func (e *Error) At(source string, line, column int) *Error {
+	c := *e
+	if c.Source == "" {
+		c.Source = source
+	}
+	if c.Line == 0 {
+		c.Line, c.Column = line, column
+	}
+	return &c
+}
+
+// On returns a copy that names a field, unless one is named already.
+func (e *Error) On(field string) *Error {
+	c := *e
+	if c.Field == "" {
+		c.Field = field
+	}
+	return &c
+}
+
+// CodeOf returns the code of the first *Error in err's chain, or "" if there is
+// none.
+func CodeOf(err error) Code {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return ""
+}
+
+// Is reports whether err carries the code.
+func Is(err error, code Code) bool { return CodeOf(err) == code }
+
+// quoteLimit bounds how much of a subject a message repeats, in code points: an
+// identifier is at most 200, so none is ever cut.
+const quoteLimit = 200
+
+// Quote puts data from outside into double quotes with its control characters
+// masked and overlong text cut, so that a message stays one line and a terminal
+// obeys no escape sequence in it.
+func Quote(s string) string {
+	if utf8.RuneCountInString(s) > quoteLimit {
+		s = string([]rune(s)[:quoteLimit]) + "…"
+	}
+	return `"` + Printable(s) + `"`
+}
+
+// Printable replaces control and format characters (terminal escapes, line
+// breaks, bidirectional marks) and invalid UTF-8 by U+FFFD; other text is
+// returned as it is.
+func Printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) {
+			return utf8.RuneError
+		}
+		return r
+	}, s)
+}
+
+// Place puts an error's *Error into a source, unless it has one; other errors are
+// returned as they are.
+func Place(err error, source string) error {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.At(source, 0, 0)
+	}
+	return err
+}
