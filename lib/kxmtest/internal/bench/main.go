@@ -1,0 +1,147 @@
+// Command bench measures the binaries against what a person would use instead, in
+// the same run, and compares the ratios with the bounds that the documentation
+// promises. Start with the list of measures in measures.go; scripts/bench builds the
+// binaries and runs it.
+//
+// Times are whole processes, in turn A B A B, and a ratio is the median of the
+// ratios of neighbours, so that a machine whose speed drifts gives the same answer.
+// It asserts nothing about absolute times.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+func main() {
+	bin := flag.String("bin", "bin", "the folder of the binaries")
+	runs := flag.Int("runs", 15, "runs of each command")
+	only := flag.String("only", "", "measure only what has this in its name")
+	flag.Parse()
+	dir, err := os.MkdirTemp("", "kxm-bench-")
+	if err != nil {
+		fail(err)
+	}
+	defer os.RemoveAll(dir)
+	abs, err := filepath.Abs(*bin)
+	if err != nil {
+		fail(err)
+	}
+	b := &bench{dir: dir, bin: abs, runs: *runs, only: *only}
+	b.all()
+	if b.missed > 0 {
+		fmt.Printf("%d of %d bounds missed\n", b.missed, b.measured)
+		os.RemoveAll(dir)
+		os.Exit(1)
+	}
+	fmt.Printf("%d bounds hold\n", b.measured)
+}
+
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, "bench:", err)
+	os.Exit(3)
+}
+
+type bench struct {
+	dir, bin, only   string
+	runs             int
+	measured, missed int
+}
+
+// command is one process: a program and its arguments, its folder and the file at
+// its standard input.
+type command struct {
+	argv  []string
+	dir   string
+	stdin string
+}
+
+func shell(dir, line string) command { return command{argv: []string{"sh", "-c", line}, dir: dir} }
+
+// result is what the operating system says of one run.
+type result struct {
+	wall time.Duration
+	rss  int64 // bytes, of the largest process
+}
+
+func (b *bench) run(c command) result {
+	cmd := exec.Command(c.argv[0], c.argv[1:]...)
+	cmd.Dir = c.dir
+	cmd.Env = append(os.Environ(), "PATH="+b.bin+string(os.PathListSeparator)+os.Getenv("PATH"), "LC_ALL=C")
+	if c.stdin != "" {
+		f, err := os.Open(c.stdin)
+		if err != nil {
+			fail(err)
+		}
+		defer f.Close()
+		cmd.Stdin = f
+	}
+	start := time.Now()
+	out, err := cmd.StderrPipe()
+	if err != nil {
+		fail(err)
+	}
+	if err := cmd.Start(); err != nil {
+		fail(err)
+	}
+	var errs [4096]byte
+	n, _ := out.Read(errs[:])
+	if err := cmd.Wait(); err != nil {
+		fail(fmt.Errorf("%s: %v\n%s", strings.Join(c.argv, " "), err, errs[:n]))
+	}
+	r := result{wall: time.Since(start)}
+	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+		r.rss = usage.Maxrss * 1024 // Linux counts kilobytes
+	}
+	return r
+}
+
+// ratio runs a and b in turn and prints the median of a's time over b's.
+func (b *bench) ratio(name string, bound float64, x, y command) {
+	if !strings.Contains(name, b.only) {
+		return
+	}
+	b.run(x)
+	b.run(y)
+	var ratios, xs, ys []float64
+	for range b.runs {
+		p, q := b.run(x).wall.Seconds(), b.run(y).wall.Seconds()
+		ratios, xs, ys = append(ratios, p/q), append(xs, p*1000), append(ys, q*1000)
+	}
+	b.print(name, median(ratios), bound, fmt.Sprintf("%.1f ms / %.1f ms", median(xs), median(ys)))
+}
+
+// memory prints the largest resident size of a command over the size of its input.
+func (b *bench) memory(name string, bound float64, x command, input int64) {
+	if !strings.Contains(name, b.only) {
+		return
+	}
+	var sizes []float64
+	for range 3 {
+		sizes = append(sizes, float64(b.run(x).rss)/float64(input))
+	}
+	b.print(name, median(sizes), bound, fmt.Sprintf("input %.1f MB", float64(input)/1e6))
+}
+
+func (b *bench) print(name string, got, bound float64, detail string) {
+	b.measured++
+	verdict := "holds"
+	if got > bound {
+		verdict = "MISSED"
+		b.missed++
+	}
+	fmt.Printf("%-6s %6.2f of at most %4.1f  %-58s %s\n", verdict, got, bound, name, detail)
+}
+
+func median(v []float64) float64 {
+	v = slices.Clone(v)
+	slices.Sort(v)
+	return v[len(v)/2]
+}
