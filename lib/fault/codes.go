@@ -47,6 +47,7 @@ const (
 	PathEscapes               Code = "path_escapes"
 	TreeRefused               Code = "tree_refused"
 	InvalidFrontMatter        Code = "invalid_front_matter"
+	FileChanged               Code = "file_changed"
 )
 
 // Codes of authored memory.
@@ -121,6 +122,7 @@ var infos = map[Code]Info{
 	RedactionUnavailable:      {ExitFailed, "the secret detector could not load"},
 	PathEscapes:               {ExitBadInput, "a symbolic link leads out of its folder"},
 	TreeRefused:               {ExitBadInput, "a folder holds what its digest cannot cover: a device, a socket, a pipe, or a name that is not UTF-8"},
+	FileChanged:               {ExitRetry, "a file was changed by someone else in the meantime; nothing was written"},
 	InvalidFrontMatter:        {ExitBadInput, "front matter is missing or does not parse"},
 
 	InvalidMemoryFile:  {ExitBadInput, "a memory file is not what kxm.memory.v1 says"},

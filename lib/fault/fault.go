@@ -106,16 +106,17 @@ func CodeOf(err error) Code {
 // Is reports whether err carries the code.
 func Is(err error, code Code) bool { return CodeOf(err) == code }
 
-// quoteLimit bounds how much of a subject a message repeats, in code points: an
-// identifier is at most 200, so none is ever cut.
-const quoteLimit = 200
+// quoteLimit bounds the subject that a message repeats, in code points: the longest
+// text in a list of a context item has as many.
+const quoteLimit = 1_000
 
 // Quote puts data from outside into double quotes with its control characters
-// masked and overlong text cut, so that a message stays one line and a terminal
-// obeys no escape sequence in it.
+// masked, so that a message stays one line and a terminal obeys no escape sequence
+// in it. An overlong text is told by its length alone: the part of it that a cut
+// would leave may hold a part of a secret, which no rule knows any more.
 func Quote(s string) string {
-	if utf8.RuneCountInString(s) > quoteLimit {
-		s = string([]rune(s)[:quoteLimit]) + "…"
+	if n := utf8.RuneCountInString(s); n > quoteLimit {
+		return fmt.Sprintf("a text of %d characters", n)
 	}
 	return `"` + Printable(s) + `"`
 }
