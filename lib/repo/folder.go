@@ -11,7 +11,8 @@ import (
 // Folder is a folder of a worktree as an [fs.FS] that no path or link leads out of.
 // It is what [os.Root] gives, and a third of the system calls: os.Root opens every
 // folder on the way to every file, while the usual file here lies in a folder that
-// was looked at before and is no link.
+// was looked at before and is no link. A folder that is replaced by a link while a
+// Folder is in use may be followed: whoever can do that can change the records too.
 type Folder struct {
 	dir   string
 	root  *os.Root

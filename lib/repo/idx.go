@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"sort"
+	"sync"
 )
 
 // rawLen is the length of a SHA-1 id in bytes. Only the git program reads
@@ -82,6 +83,8 @@ func (x *packIndex) layout() (start, stride, skip int64) {
 // average, so that one read nearly always finds it.
 const window = 200
 
+var windows = sync.Pool{New: func() any { return new([window * (4 + rawLen)]byte) }}
+
 // find returns the offset of an object in the pack.
 func (x *packIndex) find(id [rawLen]byte) (offset int64, ok bool, err error) {
 	lo, hi := int64(0), int64(x.fanout[id[0]])
@@ -89,7 +92,8 @@ func (x *packIndex) find(id [rawLen]byte) (offset int64, ok bool, err error) {
 		lo = int64(x.fanout[id[0]-1])
 	}
 	start, stride, skip := x.layout()
-	var buf [window * (4 + rawLen)]byte
+	buf := windows.Get().(*[window * (4 + rawLen)]byte)
+	defer windows.Put(buf)
 	// Ids are uniformly distributed within a bucket: guess once, then halve.
 	guess := lo + (hi-lo)*int64(binary.BigEndian.Uint32(id[1:5])>>8)>>24
 	for lo < hi {

@@ -191,33 +191,38 @@ func hashObject(format, typ string, data []byte) OID {
 	return OID(hex.EncodeToString(h.Sum(sum[:0])))
 }
 
-// parseTree decodes "<octal mode> <name>\0<raw id>" repeated.
+// parseTree decodes "<octal mode> <name>\0<raw id>" repeated. Names and ids are
+// parts of two texts made for the whole tree, since a folder may hold thousands.
 func parseTree(data []byte, rawLen int) ([]TreeEntry, bool) {
+	text := string(data)
 	// An entry has at least 8 bytes besides its id; 24 is a usual one.
 	entries := make([]TreeEntry, 0, len(data)/(rawLen+24)+1)
-	for len(data) > 0 {
-		space := bytes.IndexByte(data, ' ')
+	raw := make([]byte, 0, cap(entries)*rawLen)
+	for at := 0; at < len(data); {
+		space := bytes.IndexByte(data[at:], ' ')
 		if space <= 0 || space > 7 {
 			return nil, false
 		}
 		var mode Mode
-		for _, c := range data[:space] {
+		for _, c := range data[at : at+space] {
 			if c < '0' || c > '7' {
 				return nil, false
 			}
 			mode = mode<<3 | Mode(c-'0')
 		}
-		data = data[space+1:]
-		end := bytes.IndexByte(data, 0)
-		if end <= 0 || len(data)-end-1 < rawLen {
+		at += space + 1
+		end := bytes.IndexByte(data[at:], 0)
+		if end <= 0 || len(data)-at-end-1 < rawLen {
 			return nil, false
 		}
-		entries = append(entries, TreeEntry{
-			Name: string(data[:end]),
-			Mode: mode,
-			OID:  OID(hex.EncodeToString(data[end+1 : end+1+rawLen])),
-		})
-		data = data[end+1+rawLen:]
+		entries = append(entries, TreeEntry{Name: text[at : at+end], Mode: mode})
+		at += end + 1
+		raw = append(raw, data[at:at+rawLen]...)
+		at += rawLen
+	}
+	ids := hex.EncodeToString(raw)
+	for i := range entries {
+		entries[i].OID = OID(ids[i*2*rawLen : (i+1)*2*rawLen])
 	}
 	return entries, true
 }

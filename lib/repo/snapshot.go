@@ -161,13 +161,15 @@ func (n *node) list(ctx context.Context, r *Repo) ([]*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	children := make([]*node, 0, len(entries))
-	for _, e := range entries {
+	children := make([]*node, len(entries))
+	nodes := make([]node, len(entries))
+	for i, e := range entries {
 		if e.Name == "." || e.Name == ".." || strings.Contains(e.Name, "/") {
 			return nil, corrupt(n.id, "is a tree with the name %s", fault.Quote(e.Name))
 		}
 		kind := e.Mode.Kind()
-		children = append(children, &node{name: e.Name, mode: kind, id: e.OID, pending: kind == ModeFolder})
+		children[i] = &nodes[i]
+		children[i].name, children[i].mode, children[i].id, children[i].pending = e.Name, kind, e.OID, kind == ModeFolder
 	}
 	slices.SortStableFunc(children, func(a, b *node) int { return cmp.Compare(a.name, b.name) })
 	children = slices.CompactFunc(children, func(a, b *node) bool { return a.name == b.name })
