@@ -80,6 +80,31 @@ const (
 	SkillsBusy                 Code = "skills_busy"
 )
 
+// Codes of temporal state and the journal.
+const (
+	StatePromotionInvalid      Code = "state_promotion_invalid"
+	StateProposerMismatch      Code = "state_proposer_mismatch"
+	StateProposalNotFound      Code = "state_proposal_not_found"
+	StateProposalNotPromotable Code = "state_proposal_not_promotable"
+	StateContradiction         Code = "state_contradiction"
+	StateKeyNotFound           Code = "state_key_not_found"
+	StateEventNotFound         Code = "state_event_not_found"
+	StateEventFuture           Code = "state_event_future"
+	StatePersonRequired        Code = "state_person_required"
+	InvalidAuth                Code = "invalid_auth"
+	InvalidStateEvent          Code = "invalid_state_event"
+	AdminAuthNotConfigured     Code = "admin_auth_not_configured"
+	StateTrustUnresolved       Code = "state_trust_unresolved"
+	SigningKeyMissing          Code = "signing_key_missing"
+	SigningKeyEncrypted        Code = "signing_key_encrypted"
+	StateFormatUnknown         Code = "state_format_unknown"
+	StateRefBroken             Code = "state_ref_broken"
+	StateQuarantine            Code = "state_quarantine"
+	StateConflict              Code = "state_conflict"
+	StateBusy                  Code = "state_busy"
+	StateSyncRejected          Code = "state_sync_rejected"
+)
+
 // Codes of packets.
 const (
 	ItemNotFound Code = "item_not_found"
@@ -148,6 +173,28 @@ var infos = map[Code]Info{
 	InvalidSkillMetadata:       {ExitBadInput, "a skill's metadata.json is not what its schema says"},
 	SkillCandidateExists:       {ExitNo, "the same skill exists already"},
 	SkillsBusy:                 {ExitRetry, "another program is changing the skills; nothing was written"},
+
+	StatePromotionInvalid:      {ExitNo, "the proposal may not be promoted by its author"},
+	StateProposerMismatch:      {ExitNo, "the proposer that is named is not the caller, or only its author may withdraw a proposal"},
+	StateProposalNotFound:      {ExitNo, "no proposal has that id"},
+	StateProposalNotPromotable: {ExitNo, "the proposal was promoted, rejected or withdrawn, or does not count"},
+	StateContradiction:         {ExitNo, "the key has more than one current value"},
+	StateKeyNotFound:           {ExitNo, "the key has no events"},
+	StateEventNotFound:         {ExitNo, "no event has that id, or it is of another type than the command needs"},
+	StateEventFuture:           {ExitNo, "the event that is named lies more than a day ahead of the clock and nobody trusted signed it"},
+	StatePersonRequired:        {ExitNo, "the command needs a person's signature, and KXM_UNATTENDED says that no person is there"},
+	InvalidAuth:                {ExitNo, "no allowed signer fits: the key, the namespace, the time or the signature"},
+	InvalidStateEvent:          {ExitBadInput, "a state event has the wrong shape, breaks a limit or names a time that it may not"},
+	AdminAuthNotConfigured:     {ExitUsage, "the trust point has no allowed signer"},
+	StateTrustUnresolved:       {ExitUsage, "there is no trust point, so that no signature counts"},
+	SigningKeyMissing:          {ExitUsage, "no signing key is configured"},
+	SigningKeyEncrypted:        {ExitUsage, "the signing key has a passphrase and no agent holds it"},
+	StateFormatUnknown:         {ExitFailed, "the trust point asks for a newer store format than this program writes"},
+	StateRefBroken:             {ExitFailed, "the state ref cannot be read"},
+	StateQuarantine:            {ExitFailed, "nothing can be written while Git checks a push"},
+	StateConflict:              {ExitRetry, "the key has changed in the meantime; nothing was written"},
+	StateBusy:                  {ExitRetry, "another program is writing events; nothing was written"},
+	StateSyncRejected:          {ExitRetry, "the remote kept moving; the events stay here and can be sent again"},
 
 	ItemNotFound: {ExitNo, "the pool holds no item with that id"},
 	NoMatch:      {ExitNo, "nothing matched, and -e was given"},

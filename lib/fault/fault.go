@@ -37,14 +37,22 @@ func New(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// Wrap is New with a cause, whose text is appended after a colon.
+// Wrap is New with a cause, whose text is appended after a colon. Of a cause that is
+// an *Error only the place and message are: a message holds one code.
 func Wrap(err error, code Code, format string, args ...any) *Error {
-	return &Error{Code: code, Message: fmt.Sprintf(format, args...) + ": " + Printable(err.Error()), Err: err}
+	text := err.Error()
+	if e, ok := err.(*Error); ok {
+		text = e.text()
+	}
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...) + ": " + Printable(text), Err: err}
 }
 
 // Error returns the message with its place and code, as it stands on stderr
 // behind the program's name.
-func (e *Error) Error() string {
+func (e *Error) Error() string { return fmt.Sprintf("%s [%s]", e.text(), e.Code) }
+
+// text is Error without the code.
+func (e *Error) text() string {
 	var b strings.Builder
 	if e.Source != "" {
 		b.WriteString(Printable(e.Source))
@@ -57,7 +65,6 @@ func (e *Error) Error() string {
 		b.WriteString(": ")
 	}
 	b.WriteString(Printable(e.Message))
-	fmt.Fprintf(&b, " [%s]", e.Code)
 	return b.String()
 }
 

@@ -155,8 +155,15 @@ func notStarted(err error, dir string) error {
 }
 
 // GitVersion returns the version of the git program on the PATH, such as
-// "2.39.5", and GitUnavailable when there is none.
-func GitVersion(ctx context.Context) (string, error) { return gitVersion(ctx, nil) }
+// "2.39.5". It is GitUnavailable when there is none or it is too old to be used; an
+// old one's version is returned all the same.
+func GitVersion(ctx context.Context) (string, error) {
+	version, err := gitVersion(ctx, nil)
+	if err == nil {
+		err = tooOld(version)
+	}
+	return version, err
+}
 
 func gitVersion(ctx context.Context, env []string) (string, error) {
 	out, _, err := runGit(ctx, os.TempDir(), env, nil, "version")
@@ -176,6 +183,10 @@ func checkVersion(ctx context.Context, env []string) error {
 	if err != nil {
 		return err
 	}
+	return tooOld(version)
+}
+
+func tooOld(version string) error {
 	if !atLeast(version, oldest) {
 		return fault.New(fault.GitUnavailable, "git %s is too old: %d.%d or newer is needed", fault.Printable(version), oldest[0], oldest[1])
 	}

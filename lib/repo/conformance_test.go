@@ -436,12 +436,12 @@ func (c conformance) files(fsys BlobFS, want []string) {
 func (c conformance) history() {
 	ctx := c.t.Context()
 	if _, ok, _ := c.r.Head(ctx); !ok {
-		if got, err := c.r.PathHistory(ctx, "big.txt", 0); err != nil || len(got) != 0 {
+		if got, err := c.r.PathHistory(ctx, "", "big.txt", 0); err != nil || len(got) != 0 {
 			c.t.Errorf("history of an unborn HEAD: %v, %v", got, err)
 		}
 		return
 	}
-	got, err := c.r.PathHistory(ctx, "big.txt", 3)
+	got, err := c.r.PathHistory(ctx, "", "big.txt", 3)
 	if err != nil {
 		c.t.Fatal(err)
 	}

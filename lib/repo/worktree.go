@@ -34,13 +34,16 @@ type CommitInfo struct {
 	Subject string
 }
 
-// PathHistory returns the commits reachable from HEAD that touch a path (from the
-// top of the worktree), newest first, at most limit (0: all). An unborn HEAD has
-// none.
-func (r *Repo) PathHistory(ctx context.Context, path string, limit int) ([]CommitInfo, error) {
-	head, ok, err := r.Head(ctx)
-	if err != nil || !ok {
-		return []CommitInfo{}, err
+// PathHistory returns the commits reachable from a commit ("": HEAD) that touch a
+// path (from the top of the worktree), newest first, at most limit (0: all). An
+// unborn HEAD has none.
+func (r *Repo) PathHistory(ctx context.Context, from OID, path string, limit int) ([]CommitInfo, error) {
+	if from == "" {
+		head, ok, err := r.Head(ctx)
+		if err != nil || !ok {
+			return []CommitInfo{}, err
+		}
+		from = head
 	}
 	// In bytes that no name or subject holds; %aN would apply a .mailmap, which the
 	// worktree can change.
@@ -48,7 +51,7 @@ func (r *Repo) PathHistory(ctx context.Context, path string, limit int) ([]Commi
 	if limit > 0 {
 		args = append(args, "--max-count="+strconv.Itoa(limit))
 	}
-	out, err := r.run(ctx, nil, append(args, string(head), "--", path)...)
+	out, err := r.run(ctx, nil, append(args, string(from), "--", path)...)
 	if err != nil {
 		return nil, err
 	}

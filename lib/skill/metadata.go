@@ -3,6 +3,7 @@ package skill
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -173,7 +174,12 @@ func (r record) withDecision(status Status, d Decision) record {
 // fault.InvalidSkillMetadata, naming the field; fields it does not know are kept.
 func parseMetadata(source string, data []byte, status Status, id string) (*Skill, error) {
 	if err := ndjson.Validate(data); err != nil {
-		return nil, fault.Wrap(err, fault.InvalidSkillMetadata, "cannot read the metadata").At(source, 0, 0)
+		invalid := fault.New(fault.InvalidSkillMetadata, "the metadata is no JSON")
+		var f *fault.Error
+		if errors.As(err, &f) {
+			invalid = fault.New(fault.InvalidSkillMetadata, "the metadata is no JSON: %s", f.Message).At(source, f.Line, f.Column)
+		}
+		return nil, invalid.At(source, 0, 0)
 	}
 	s := &Skill{Status: status}
 	d := decoder{source: source}
