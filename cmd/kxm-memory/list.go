@@ -1,0 +1,259 @@
+package main
+
+import (
+	"context"
+	"os"
+
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"kxm/lib/cli"
+	"kxm/lib/fault"
+	"kxm/lib/item"
+	"kxm/lib/memory"
+	"kxm/lib/repo"
+	"kxm/lib/skill"
+)
+
+// listCmd prints the pool.
+type listCmd struct {
+	From      string `placeholder:"S,S" default:"memory,skills,state,journal" help:"Only these sources: memory, skills, state, journal; default: all."`
+	Scope     string `placeholder:"S,S" help:"Only memory of these scopes: agent, project, run, operator; other sources stay whole."`
+	Rev       string `placeholder:"REV" xor:"view" help:"Read a commit instead of the worktree."`
+	Committed bool   `xor:"view" help:"Read HEAD, and withhold everything when a fact or promoted skill is not committed."`
+	Staged    bool   `xor:"view" help:"Read the index instead of the worktree."`
+	Pin       string `placeholder:"CTXREV" help:"With --committed: withhold everything when the revision is not this one."`
+	All       bool   `help:"Superseded, deprecated, rejected and withdrawn records too."`
+	Strict    bool   `help:"Exit 4 when a memory file could not be read."`
+	Project   string `placeholder:"NAME" env:"KXM_PROJECT" help:"The project's name; default: the configuration's."`
+}
+
+// Codes names what the command can end with.
+func (*listCmd) Codes() []fault.Code {
+	return append(recordCodes(), fault.ProjectNotConfigured, fault.RevisionNotFound, fault.MemoryUnreadable)
+}
+
+// sources of a pool. State and journal are folded from a ref of their own, which
+// holds nothing yet where it does not exist.
+var sources = []string{"memory", "skills", "state", "journal"}
+
+// Run prints the items, then the gaps.
+func (c *listCmd) Run(s *cli.Session) error {
+	from, scopes, err := c.flags()
+	if err != nil {
+		return err
+	}
+	pool, err := c.pool(context.Background(), s, from, scopes)
+	if err != nil {
+		// In a pipe without pipefail the reader must not take this for a new project.
+		g := item.Gap{Gap: "pool_unavailable:" + string(codeOf(err))}
+		if c.Committed {
+			g.Gap = "dispatch_context_failed"
+		}
+		s.Write(append(g.AppendJSON(nil), '\n'))
+		return err
+	}
+	slices.SortStableFunc(pool.Items, func(a, b item.Item) int { return strings.Compare(a.ID, b.ID) })
+	var out []byte
+	for i := range pool.Items {
+		out = append(pool.Items[i].AppendJSON(out), '\n')
+	}
+	for _, g := range pool.Gaps {
+		out = append(g.AppendJSON(out), '\n')
+		if g.Detail != "" {
+			s.Warn("%s: %s", g.Gap, g.Detail)
+		} else {
+			s.Warn("%s", g.Gap)
+		}
+	}
+	s.Write(out)
+	if c.Strict && pool.unreadable > 0 {
+		return fault.New(fault.MemoryUnreadable, "%s could not be read", count(pool.unreadable, "memory file")).WithHint("kxm-memory check")
+	}
+	return nil
+}
+
+// codeOf is an error's code, as it is reported.
+func codeOf(err error) fault.Code {
+	if code := fault.CodeOf(err); code != "" {
+		return code
+	}
+	return fault.IOFailed
+}
+
+// detailOf is an error's text without its code, as the detail of a gap.
+func detailOf(err error) string {
+	return strings.TrimSuffix(err.Error(), " ["+string(fault.CodeOf(err))+"]")
+}
+
+func (c *listCmd) flags() (from []string, scopes []item.Scope, err error) {
+	for _, word := range strings.Split(c.From, ",") {
+		word = strings.TrimSpace(word)
+		if !slices.Contains(sources, word) {
+			return nil, nil, fault.New(fault.Usage, "--from: %s is not one of %s", fault.Quote(word), strings.Join(sources, ", "))
+		}
+		from = append(from, word)
+	}
+	if scopes, err = parseScopes(c.Scope); err != nil {
+		return nil, nil, err
+	}
+	if c.Pin != "" && !c.Committed {
+		return nil, nil, fault.New(fault.Usage, "--pin needs --committed")
+	}
+	if c.Project == item.SharedProject {
+		return nil, nil, fault.New(fault.Usage, "--project cannot be %s, which every project reads", fault.Quote(item.SharedProject))
+	}
+	return from, scopes, nil
+}
+
+// parseScopes reads a list of scopes; an empty text is none.
+func parseScopes(text string) ([]item.Scope, error) {
+	if text == "" {
+		return nil, nil
+	}
+	var scopes []item.Scope
+	for _, word := range strings.Split(text, ",") {
+		scope := item.Scope(strings.TrimSpace(word))
+		if !scope.Valid() {
+			return nil, fault.New(fault.Usage, "--scope: %s is not one of agent, project, run, operator", fault.Quote(string(scope)))
+		}
+		scopes = append(scopes, scope)
+	}
+	return scopes, nil
+}
+
+// pool is what list prints.
+type pool struct {
+	item.Pool
+	unreadable int // memory files
+}
+
+func (c *listCmd) pool(ctx context.Context, s *cli.Session, from []string, scopes []item.Scope) (*pool, error) {
+	if c.Committed {
+		return c.committed(ctx, s, from, scopes)
+	}
+	p, err := findPlace(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	var v *view
+	switch {
+	case c.Rev != "":
+		v, err = p.revision(ctx, c.Rev)
+	case c.Staged:
+		v, err = p.staged(ctx)
+	default:
+		v, err = p.worktree(ctx)
+	}
+	if err != nil || !v.exists {
+		return &pool{}, err
+	}
+	facts := &memory.Set{}
+	if slices.Contains(from, "memory") {
+		if facts, err = memory.Load(v.kxm); err != nil {
+			return nil, err
+		}
+	}
+	var skills []skill.Skill
+	var problems []skill.Problem
+	if slices.Contains(from, "skills") {
+		skills, problems = skill.Promoted(v.kxm)
+	}
+	return c.assemble(v, p.repo != nil, facts, skills, problems, scopes)
+}
+
+// committed reads what may be dispatched.
+func (c *listCmd) committed(ctx context.Context, s *cli.Session, from []string, scopes []item.Scope) (*pool, error) {
+	p, head, err := placeAtHead(ctx, s)
+	if fault.Is(err, fault.GitUnavailable) {
+		return &pool{Pool: item.Pool{Gaps: []item.Gap{{Gap: memory.WithheldGitUnavailable, Detail: detailOf(err)}}}}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	in := memory.CommittedInput{Repo: p.repo, Folder: head.folder(), Pin: c.Pin}
+	if !head.exists && p.has {
+		in.Folder = p.folder() // not committed at all
+	}
+	if p.top != "" {
+		kxm, err := repo.OpenFolder(filepath.Join(p.top, filepath.FromSlash(in.Folder)))
+		switch {
+		case err == nil:
+			in.Worktree = kxm
+		case !os.IsNotExist(err):
+			return nil, fault.Wrap(err, fault.IOFailed, "cannot open the folder of records")
+		}
+	}
+	var skills []skill.Skill
+	var problems []skill.Problem
+	in.Also = func(kxm repo.BlobFS) error {
+		if slices.Contains(from, "skills") {
+			skills, problems = skill.Promoted(kxm)
+		}
+		return nil
+	}
+	committed, withheld, err := memory.ReadCommitted(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	if withheld != nil {
+		return &pool{Pool: item.Pool{Gaps: []item.Gap{*withheld}}}, nil
+	}
+	facts := committed.Facts
+	if !slices.Contains(from, "memory") {
+		facts = &memory.Set{}
+	}
+	head.blob = committed.Blob
+	return c.assemble(head, true, facts, skills, problems, scopes)
+}
+
+// placeAtHead finds the place and views HEAD, in the time that dispatch has for Git:
+// some repositories are read through the git program alone. The files of the view
+// are not to be read later.
+func placeAtHead(ctx context.Context, s *cli.Session) (*place, *view, error) {
+	ctx, cancel := context.WithTimeout(ctx, memory.GitTimeout)
+	defer cancel()
+	p, err := findPlace(ctx, s)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := p.needRepo("--committed"); err != nil {
+		return nil, nil, err
+	}
+	head, err := p.revision(ctx, "HEAD")
+	return p, head, err
+}
+
+// assemble makes items of what was read. Only a place with records needs the
+// project's name.
+func (c *listCmd) assemble(v *view, inRepo bool, facts *memory.Set, skills []skill.Skill, problems []skill.Problem, scopes []item.Scope) (*pool, error) {
+	out := &pool{unreadable: len(facts.Problems)}
+	project := ""
+	if len(facts.Records)+len(facts.Duplicates)+len(facts.Problems)+len(skills)+len(problems) > 0 {
+		var err error
+		if project, err = v.project(c.Project); err != nil {
+			return nil, err
+		}
+	}
+	o := memory.ItemOptions{Project: project, Blob: v.blob, Scopes: scopes, All: c.All, Committed: c.Committed}
+	if inRepo {
+		o.Folder = v.folder()
+	}
+	out.Items, out.Gaps = facts.Items(o)
+	for i := range skills {
+		blob := ""
+		if v.blob != nil {
+			blob = v.blob(skills[i].Path())
+		}
+		out.Items = append(out.Items, skills[i].Item(project, o.Folder, blob))
+	}
+	for _, problem := range problems {
+		g := item.Gap{Gap: problem.Gap(), Detail: detailOf(problem.Err)}
+		if c.Committed {
+			g.Gap = "dispatch_context_" + g.Gap
+		}
+		out.Gaps = append(out.Gaps, g)
+	}
+	return out, nil
+}
