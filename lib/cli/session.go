@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"syscall"
 
 	"kxm/lib/fault"
@@ -123,6 +124,13 @@ func (s *Session) diagnose(text string) {
 // which may hold secrets and terminal escapes.
 func printable(text string) string {
 	clean, _ := redact.Redact(text)
+	// Messages that are not ours quote as Go does. The rules know `key = "…"`, not what
+	// that becomes in such quotes.
+	if plain := strings.ReplaceAll(clean, `\"`, `"`); plain != clean {
+		if masked, found := redact.Redact(plain); len(found) > 0 {
+			clean = masked
+		}
+	}
 	return fault.Printable(clean)
 }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
 
 // dieIfInterrupted re-raises the signal that a command cleaned up after, so that
@@ -17,5 +18,7 @@ func dieIfInterrupted() {
 	}
 	signal.Reset(sig)
 	_ = syscall.Kill(os.Getpid(), sig)
-	select {} // the signal ends the process
+	// The signal ends the process, unless its parent had it blocked.
+	time.Sleep(time.Second)
+	os.Exit(128 + int(sig))
 }
