@@ -39,6 +39,7 @@ var owners = map[string][]string{
 	"go.yaml.in/yaml/v3":              {"lib/frontmatter"},
 	"github.com/rogpeppe/go-internal": {"lib/kxmtest"},
 	"github.com/zricethezav/gitleaks": {}, // its rules are data; only tests import it
+	"github.com/hiddeco/sshsig":       {"lib/signature"},
 	"golang.org/x/crypto":             {"lib/signature"},
 	"golang.org/x/text":               nil,
 	"golang.org/x/sys":                nil,

@@ -1,0 +1,111 @@
+package kxmtest
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// binaries builds every program once for the tests of this package and returns
+// their folder.
+var binaries = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "kxmtest-bin-")
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "./cmd/...")
+	cmd.Dir = filepath.Join("..", "..")
+	cmd.Stderr = os.Stderr
+	return dir, cmd.Run()
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if dir, err := binaries(); err == nil {
+		os.RemoveAll(dir)
+	}
+	os.Exit(code)
+}
+
+// onPath is the tests' environment with the binaries first on the path.
+func onPath(t *testing.T, home string) []string {
+	t.Helper()
+	dir, err := binaries()
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := GitEnv(home)
+	for i, kv := range env {
+		if path, ok := strings.CutPrefix(kv, "PATH="); ok {
+			env[i] = "PATH=" + dir + string(os.PathListSeparator) + path
+		}
+	}
+	return append(env, "SOURCE_DATE_EPOCH=1788264000") // Now
+}
+
+// TestReadmeSessionRunsAsPrinted runs each console block of the README line by line
+// in one shell and compares everything that it prints.
+func TestReadmeSessionRunsAsPrinted(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := strings.Split(string(text), "```console\n")[1:]
+	if len(blocks) == 0 {
+		t.Fatal("the README has no session")
+	}
+	dir := t.TempDir()
+	updated := string(text)
+	for _, block := range blocks {
+		block, _, _ = strings.Cut(block, "```\n")
+		var script strings.Builder
+		for line := range strings.Lines(block) {
+			if command, ok := strings.CutPrefix(line, "$ "); ok {
+				command = strings.TrimSuffix(command, "\n")
+				script.WriteString("printf '%s\\n' '$ " + strings.ReplaceAll(command, "'", `'\''`) + "'\n" + command + "\n")
+			}
+		}
+		cmd := exec.Command("bash", "-c", "exec 2>&1\n"+script.String())
+		cmd.Dir = dir
+		cmd.Env = onPath(t, dir)
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		if string(out) == block {
+			continue
+		}
+		updated = strings.Replace(updated, "```console\n"+block, "```console\n"+string(out), 1)
+		if !*Update {
+			t.Errorf("the README prints\n%s\nbut the commands say\n%s", block, out)
+		}
+	}
+	if *Update {
+		if err := os.WriteFile(filepath.Join("..", "..", "README.md"), []byte(updated), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestQuickstart runs the script that the README names first.
+func TestQuickstart(t *testing.T) {
+	cmd := exec.Command(filepath.Join("..", "..", "scripts", "quickstart"))
+	cmd.Env = GitEnv(t.TempDir())
+	for i, kv := range cmd.Env { // Go's caches lie in the real home
+		if strings.HasPrefix(kv, "HOME=") {
+			cmd.Env[i] = "HOME=" + os.Getenv("HOME")
+		}
+	}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, want := range []string{"$ kxm-memory list", "kxm-pack --role planner", `"currentState"`} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("quickstart does not show %q:\n%s", want, out)
+		}
+	}
+}
