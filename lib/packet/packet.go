@@ -2,6 +2,7 @@ package packet
 
 import (
 	"encoding/json"
+	"slices"
 
 	"kxm/lib/item"
 	"kxm/lib/ndjson"
@@ -150,8 +151,8 @@ func (s *Selection) Audit(asked AuditRequest, why bool, mask func(string) string
 	for _, text := range []*string{&a.Request.Project, &a.Request.Role, &a.Request.Task, &a.Request.WorkflowRunID, &a.Request.StageID} {
 		*text = mask(*text)
 	}
-	for i := range s.live[:s.eligible] {
-		if s.live[i].score > 0 {
+	for _, c := range s.eligible {
+		if c.score > 0 {
 			a.Relevance.MatchedCandidates++
 		}
 	}
@@ -166,10 +167,8 @@ func (s *Selection) Audit(asked AuditRequest, why bool, mask func(string) string
 }
 
 func (s *Selection) candidates(mask func(string) string) []Candidate {
-	all := make([]Candidate, 0, len(s.live))
-	docs := s.tallies()
-	for i := range s.live {
-		c := &s.live[i]
+	all := make([]Candidate, 0, len(s.eligible)+len(s.others))
+	for _, c := range slices.Concat(s.eligible, s.others) {
 		id := mask(c.item.ID)
 		row := Candidate{ID: id, Place: c.place, Outcome: c.outcome, Terms: []Term{}, Keys: Keys{
 			Contradiction: c.contradiction, Shared: c.shared, Matched: c.score > 0, KindOrder: c.kindOrder, Score: rank.Round(c.score),
@@ -181,7 +180,7 @@ func (s *Selection) candidates(mask func(string) string) []Candidate {
 			row.Keys.Newest = c.item.ValidFrom
 		}
 		if c.place > 0 && c.score > 0 {
-			for _, t := range s.query.Explain(docs, i) {
+			for _, t := range s.collection.Explain(c.tally) {
 				row.Terms = append(row.Terms, Term{t.Term, rank.Round(t.IDF), t.TF, rank.Round(t.Score)})
 			}
 		}

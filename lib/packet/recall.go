@@ -67,12 +67,13 @@ func Search(pool item.Pool, r RecallRequest, mask func(string) string) (Recall, 
 				h.phrase = strings.Contains(strings.ToLower(h.item.Summary), phrase) || strings.Contains(strings.ToLower(h.item.StateKey), phrase)
 			}
 		})
-		docs := make([]rank.Tally, len(hits))
+		tallies := make([]rank.Tally, len(hits))
 		for i := range hits {
-			docs[i] = hits[i].tally
+			tallies[i] = hits[i].tally
 		}
-		for i, score := range query.Scores(docs) {
-			hits[i].score = score
+		collection := query.Collect(tallies)
+		for i := range hits {
+			hits[i].score = collection.Score(tallies[i])
 		}
 		hits = slices.DeleteFunc(hits, func(h hit) bool { return !h.phrase && h.score == 0 })
 	}

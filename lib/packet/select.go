@@ -70,8 +70,9 @@ type candidate struct {
 type Selection struct {
 	request    Request
 	query      *rank.Query
-	live       []candidate // eligible ones first, in their order, then the others by id
-	eligible   int
+	collection *rank.Collection // of the eligible items; nil without a task
+	eligible   []*candidate     // in their order
+	others     []*candidate     // live, but not eligible; by id
 	chosen     []chosen
 	size       int // sum of the chosen items' sizes
 	considered int // live items that neither category, run nor stage kept out
@@ -140,7 +141,7 @@ func inert(it *item.Item) bool {
 // gather sorts the live items into eligible ones and others.
 func (s *Selection) gather(items []item.Item, kinds []item.Kind) {
 	open := openContradictions(items, s.request.Contradictions)
-	s.live = make([]candidate, 0, len(items))
+	candidates := make([]candidate, 0, len(items)) // one piece of memory for all
 	for i := range items {
 		it := &items[i]
 		if !live(it) {
@@ -157,16 +158,16 @@ func (s *Selection) gather(items []item.Item, kinds []item.Kind) {
 		default:
 			s.considered++
 		}
-		if c.outcome == "" {
-			s.eligible++
-		}
-		s.live = append(s.live, c)
+		candidates = append(candidates, c)
 	}
-	// Eligible items to the front; their order among themselves comes from the keys.
-	slices.SortStableFunc(s.live, func(a, b candidate) int {
-		return cmp.Compare(btoi(a.outcome != ""), btoi(b.outcome != ""))
-	})
-	s.tally()
+	for i := range candidates {
+		if c := &candidates[i]; c.outcome == "" {
+			s.eligible = append(s.eligible, c)
+		} else {
+			s.others = append(s.others, c)
+		}
+	}
+	s.score()
 }
 
 // filter returns why an item is not eligible, or "" when it is.
@@ -193,33 +194,27 @@ func (s *Selection) filter(c *candidate, kinds int) Outcome {
 // parallelFrom is the number of items from which a second core pays for its start.
 const parallelFrom = 2_000
 
-// tally counts the task's words in every eligible item and scores them. Without a
+// score counts the task's words in every eligible item and scores them. Without a
 // task all scores are zero.
-func (s *Selection) tally() {
-	eligible := s.live[:s.eligible]
+func (s *Selection) score() {
 	if len(s.query.Terms()) > 0 {
-		spread(len(eligible), func(from, to int) {
+		tallies := make([]rank.Tally, len(s.eligible))
+		spread(len(tallies), func(from, to int) {
 			for i := from; i < to; i++ {
-				eligible[i].tally = s.query.Tally(eligible[i].item.Summary, eligible[i].item.StateKey)
+				it := s.eligible[i].item
+				tallies[i] = s.query.Tally(it.Summary, it.StateKey)
 			}
 		})
-		for i, score := range s.query.Scores(s.tallies()) {
-			eligible[i].score = score
+		s.collection = s.query.Collect(tallies)
+		for i, c := range s.eligible {
+			c.tally, c.score = tallies[i], s.collection.Score(tallies[i])
 		}
 	}
-	spread(len(eligible), func(from, to int) {
-		for i := from; i < to; i++ {
-			eligible[i].newest, _ = eligible[i].item.Time()
+	spread(len(s.eligible), func(from, to int) {
+		for _, c := range s.eligible[from:to] {
+			c.newest, _ = c.item.Time()
 		}
 	})
-}
-
-func (s *Selection) tallies() []rank.Tally {
-	docs := make([]rank.Tally, s.eligible)
-	for i := range docs {
-		docs[i] = s.live[i].tally
-	}
-	return docs
 }
 
 // spread calls work on consecutive parts of [0, n), on all cores where n is large.
@@ -238,15 +233,14 @@ func spread(n int, work func(from, to int)) {
 
 // order sorts the eligible items by the nine keys and gives them their places.
 func (s *Selection) order() {
-	eligible := s.live[:s.eligible]
-	slices.SortFunc(eligible, compare)
-	for i := range eligible {
-		eligible[i].place = i + 1
+	slices.SortFunc(s.eligible, compare)
+	for i, c := range s.eligible {
+		c.place = i + 1
 	}
-	slices.SortFunc(s.live[s.eligible:], func(a, b candidate) int { return strings.Compare(a.item.ID, b.item.ID) })
+	slices.SortFunc(s.others, func(a, b *candidate) int { return strings.Compare(a.item.ID, b.item.ID) })
 }
 
-func compare(a, b candidate) int {
+func compare(a, b *candidate) int {
 	switch {
 	case a.contradiction != b.contradiction:
 		return first(a.contradiction)
@@ -277,13 +271,6 @@ func first(a bool) int {
 	return 1
 }
 
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
 // fill takes items first-fit: what does not fit is skipped, and smaller ones go on
 // filling. An item is measured as it will be printed: masking may lengthen it.
 func (s *Selection) fill(mask Mask) {
@@ -292,8 +279,7 @@ func (s *Selection) fill(mask Mask) {
 	// as a binary one must not cost one either.
 	share := int(math.Floor(float64(budget)*s.request.Share + 1e-6))
 	contradictions, overShare, limited := 0, 0, false
-	for i := range s.live[:s.eligible] {
-		c := &s.live[i]
+	for _, c := range s.eligible {
 		if len(s.chosen) == MaxItems {
 			c.outcome, limited = DeferredLimit, true
 			continue
@@ -330,7 +316,7 @@ func (s *Selection) fillGaps(overShare int, limited bool) {
 	if limited {
 		s.gaps = append(s.gaps, "context item limit reached; refine the task or kinds")
 	}
-	deferred := s.eligible - len(s.chosen) - overShare
+	deferred := len(s.eligible) - len(s.chosen) - overShare
 	switch {
 	case deferred > 0 && len(s.chosen) == 0:
 		s.gaps = append(s.gaps, fmt.Sprintf("budget of %d tokens cannot fit any selected context", s.request.Budget))
@@ -340,7 +326,7 @@ func (s *Selection) fillGaps(overShare int, limited bool) {
 	if overShare > 0 {
 		s.gaps = append(s.gaps, fmt.Sprintf("%d contradictions deferred", overShare))
 	}
-	if len(s.live) == 0 {
+	if len(s.eligible)+len(s.others) == 0 {
 		s.gaps = append(s.gaps, "no context records exist for this project yet")
 	}
 }

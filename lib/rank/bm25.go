@@ -2,7 +2,7 @@ package rank
 
 import "math"
 
-// NameBM25 names the scorer of [Query.Scores]. What it computes never changes
+// NameBM25 names the scorer of [Collection.Score]. What it computes never changes
 // under this name; another scorer gets another name.
 const NameBM25 = "bm25"
 

@@ -1,10 +1,11 @@
 // Package rank owns relevance: how a text becomes tokens, and how well documents
 // match a query by BM25, with the reason of each score.
 //
-// Start with [NewQuery]; [Query.Tally] counts the query's terms in a document and
-// [Query.Scores] scores all documents of a collection. The package knows nothing of
-// items, reads nothing and keeps nothing. It does not sort: what breaks a tie is
-// its caller's to say. Equal input gives equal bits on every processor.
+// Start with [NewQuery]; [Query.Tally] counts the query's terms in a document,
+// [Query.Collect] makes a collection of the documents, and [Collection.Score] scores
+// each of them in it. The package knows nothing of items, reads nothing and keeps
+// nothing. It does not sort: what breaks a tie is its caller's to say. Equal input
+// gives equal bits on every processor.
 package rank
 
 import (
@@ -118,13 +119,16 @@ func mark[T string | []byte](term T) byte {
 	return term[0]*7 + term[len(term)/2]*31 + term[len(term)-1] + byte(len(term))*61
 }
 
-// collection is what the scores of all documents share.
-type collection struct {
+// Collection is what the scores of all documents of one collection share. It may be
+// used by several goroutines at once.
+type Collection struct {
+	query         *Query
 	idf           []float64 // by term
 	averageLength float64
 }
 
-func (q *Query) collection(docs []Tally) collection {
+// Collect prepares the scores of the collection that the documents form.
+func (q *Query) Collect(docs []Tally) *Collection {
 	df := make([]int, len(q.terms))
 	length := 0
 	for _, doc := range docs {
@@ -137,26 +141,22 @@ func (q *Query) collection(docs []Tally) collection {
 	for i, n := range df {
 		idf[i] = inverseFrequency(len(docs), n)
 	}
-	return collection{idf, float64(length) / float64(max(len(docs), 1))}
+	return &Collection{q, idf, float64(length) / float64(max(len(docs), 1))}
 }
 
 // weight is what one counted term adds to the document's score.
-func (c collection) weight(doc Tally, n count) float64 {
+func (c *Collection) weight(doc Tally, n count) float64 {
 	return weight(c.idf[n.term], int(n.n), doc.length, c.averageLength)
 }
 
-// Scores returns the BM25 score of each document in the collection that they form.
-// A document without any of the query's terms has 0, every other more. Terms are
-// summed in the order of the query.
-func (q *Query) Scores(docs []Tally) []float64 {
-	c := q.collection(docs)
-	scores := make([]float64, len(docs))
-	for i, doc := range docs {
-		for _, n := range doc.counts {
-			scores[i] += c.weight(doc, n)
-		}
+// Score returns the BM25 score of a document of the collection: 0 if it holds none
+// of the query's terms, else more. Terms are summed in the order of the query.
+func (c *Collection) Score(doc Tally) float64 {
+	score := 0.0
+	for _, n := range doc.counts {
+		score += c.weight(doc, n)
 	}
-	return scores
+	return score
 }
 
 // Term says what one term of the query adds to a document's score.
@@ -167,14 +167,12 @@ type Term struct {
 	Score float64 // what it adds
 }
 
-// Explain returns the terms that document i holds, in the order of the query. Their
-// scores, added in this order, are exactly its score.
-func (q *Query) Explain(docs []Tally, i int) []Term {
-	c := q.collection(docs)
-	doc := docs[i]
+// Explain returns the terms that a document of the collection holds, in the order of
+// the query. Their scores, added in this order, are exactly its score.
+func (c *Collection) Explain(doc Tally) []Term {
 	terms := make([]Term, len(doc.counts))
-	for j, n := range doc.counts {
-		terms[j] = Term{q.terms[n.term], c.idf[n.term], int(n.n), c.weight(doc, n)}
+	for i, n := range doc.counts {
+		terms[i] = Term{c.query.terms[n.term], c.idf[n.term], int(n.n), c.weight(doc, n)}
 	}
 	return terms
 }

@@ -31,7 +31,7 @@ func TestScoreCases(t *testing.T) {
 	}
 	kxmtest.Cases(t, "scores", func(t *testing.T, line int, c scoreCase) {
 		q := NewQuery(c.Query)
-		got := q.Scores(tallies(q, c.Documents))
+		got := scoresOf(q, tallies(q, c.Documents))
 		if len(got) != len(c.Want) {
 			t.Fatalf("line %d: %d scores, want %d", line, len(got), len(c.Want))
 		}
@@ -49,7 +49,7 @@ func TestOneDocumentAlone(t *testing.T) {
 		t.Errorf("terms %q, want %q", q.Terms(), want)
 	}
 	docs := []Tally{q.Tally("Releases are cut from the main branch", "release.branch")}
-	if got := Round(q.Scores(docs)[0]); got != 0.791 {
+	if got := Round(scoresOf(q, docs)[0]); got != 0.791 {
 		t.Errorf("score %v, want 0.791", got)
 	}
 	if docs[0].Length() != 6 || !docs[0].Matches() {
@@ -62,15 +62,15 @@ func TestNothingToScore(t *testing.T) {
 	if q.Terms() == nil || len(q.Terms()) != 0 {
 		t.Errorf("terms %#v, want an empty list", q.Terms())
 	}
-	if got := q.Scores(nil); got == nil || len(got) != 0 {
+	if got := scoresOf(q, nil); got == nil || len(got) != 0 {
 		t.Errorf("scores of no documents: %#v", got)
 	}
 	q = NewQuery("branch")
 	empty := []Tally{q.Tally(), q.Tally(""), q.Tally("the", "of")}
-	if got := q.Scores(empty); !slices.Equal(got, []float64{0, 0, 0}) {
+	if got := scoresOf(q, empty); !slices.Equal(got, []float64{0, 0, 0}) {
 		t.Errorf("scores of empty documents: %v", got)
 	}
-	if got := q.Explain(empty, 1); got == nil || len(got) != 0 {
+	if got := q.Collect(empty).Explain(empty[1]); got == nil || len(got) != 0 {
 		t.Errorf("reasons of an empty document: %#v", got)
 	}
 }
@@ -148,12 +148,12 @@ func collectionOf(seed uint64, n int) (q *Query, docs []Tally) {
 
 func TestExplainSumsExactly(t *testing.T) {
 	q, docs := collectionOf(1, 500)
-	scores := q.Scores(docs)
+	scores := scoresOf(q, docs)
 	matched := 0
 	for i := range docs {
 		sum := 0.0
 		last := -1
-		for _, term := range q.Explain(docs, i) {
+		for _, term := range q.Collect(docs).Explain(docs[i]) {
 			sum += term.Score
 			at := slices.Index(q.Terms(), term.Term)
 			if at <= last || term.TF < 1 || term.IDF <= 0 || term.Score <= 0 {
@@ -203,7 +203,7 @@ func TestScoreBits(t *testing.T) {
 	hash := sha256.New()
 	for seed := range uint64(20) {
 		q, docs := collectionOf(seed, 300)
-		for _, score := range q.Scores(docs) {
+		for _, score := range scoresOf(q, docs) {
 			binary.Write(hash, binary.LittleEndian, math.Float64bits(score))
 			binary.Write(hash, binary.LittleEndian, math.Float64bits(Round(score)))
 		}
@@ -241,6 +241,16 @@ func BenchmarkScores100kDocuments(b *testing.B) {
 	q, docs := collectionOf(9, 100_000)
 	b.ReportAllocs()
 	for b.Loop() {
-		q.Scores(docs)
+		scoresOf(q, docs)
 	}
+}
+
+// scoresOf scores all documents of a collection.
+func scoresOf(q *Query, docs []Tally) []float64 {
+	c := q.Collect(docs)
+	scores := make([]float64, len(docs))
+	for i, doc := range docs {
+		scores[i] = c.Score(doc)
+	}
+	return scores
 }
