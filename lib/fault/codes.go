@@ -97,6 +97,8 @@ const (
 	StateTrustUnresolved       Code = "state_trust_unresolved"
 	SigningKeyMissing          Code = "signing_key_missing"
 	SigningKeyEncrypted        Code = "signing_key_encrypted"
+	SigningKeyInvalid          Code = "signing_key_invalid"
+	SigningFailed              Code = "signing_failed"
 	StateFormatUnknown         Code = "state_format_unknown"
 	StateRefBroken             Code = "state_ref_broken"
 	StateQuarantine            Code = "state_quarantine"
@@ -109,6 +111,14 @@ const (
 const (
 	ItemNotFound Code = "item_not_found"
 	NoMatch      Code = "no_match"
+)
+
+// Codes of locks, refs and the event log.
+const (
+	LockHeld    Code = "lock_held"
+	RefMoved    Code = "ref_moved"
+	RefLocked   Code = "ref_locked"
+	RefConflict Code = "ref_conflict"
 )
 
 // Info is what a code means to a caller.
@@ -189,6 +199,8 @@ var infos = map[Code]Info{
 	StateTrustUnresolved:       {ExitUsage, "there is no trust point, so that no signature counts"},
 	SigningKeyMissing:          {ExitUsage, "no signing key is configured"},
 	SigningKeyEncrypted:        {ExitUsage, "the signing key has a passphrase and no agent holds it"},
+	SigningKeyInvalid:          {ExitUsage, "the signing key is malformed, of an unknown type, too short, or open to other users"},
+	SigningFailed:              {ExitFailed, "the key or its agent did not sign"},
 	StateFormatUnknown:         {ExitFailed, "the trust point asks for a newer store format than this program writes"},
 	StateRefBroken:             {ExitFailed, "the state ref cannot be read"},
 	StateQuarantine:            {ExitFailed, "nothing can be written while Git checks a push"},
@@ -198,6 +210,11 @@ var infos = map[Code]Info{
 
 	ItemNotFound: {ExitNo, "the pool holds no item with that id"},
 	NoMatch:      {ExitNo, "nothing matched, and -e was given"},
+
+	LockHeld:    {ExitRetry, "another program holds a lock"},
+	RefMoved:    {ExitRetry, "a ref is not at the value that it was to be changed from"},
+	RefLocked:   {ExitRetry, "another program is changing the ref, or left its lock behind"},
+	RefConflict: {ExitFailed, "a ref cannot be made because its name is a folder of another ref, or lies below one"},
 }
 
 // Exit returns the exit status of the code; an unknown code is ExitFailed.
