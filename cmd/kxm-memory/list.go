@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"os"
-
 	"path/filepath"
 	"slices"
 	"strings"
