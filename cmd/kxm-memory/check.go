@@ -12,6 +12,7 @@ import (
 	"kxm/lib/cli"
 	"kxm/lib/fault"
 	"kxm/lib/memory"
+	"kxm/lib/project"
 	"kxm/lib/redact"
 )
 
@@ -39,7 +40,7 @@ func (c *checkCmd) Run(s *cli.Session) error {
 	if err != nil {
 		return err
 	}
-	report, err := c.report(ctx, p)
+	report, err := c.report(ctx, s, p)
 	if err != nil {
 		return err
 	}
@@ -72,9 +73,9 @@ func count(n int, what string) string {
 
 // report checks the nearest project; with --staged, every project that the next
 // commit changes.
-func (c *checkCmd) report(ctx context.Context, p *place) (memory.Report, error) {
+func (c *checkCmd) report(ctx context.Context, s *cli.Session, p *project.Place) (memory.Report, error) {
 	var all memory.Report
-	views, staged, err := p.projects(ctx, c.Staged)
+	views, staged, err := projects(ctx, p, c.Staged)
 	if err != nil {
 		return all, err
 	}
@@ -83,7 +84,7 @@ func (c *checkCmd) report(ctx context.Context, p *place) (memory.Report, error) 
 		return all, err
 	}
 	for _, v := range views {
-		in, err := v.checkInput(p.s.Now())
+		in, err := checkInput(v, s.Now())
 		if err != nil {
 			return all, err
 		}
@@ -96,27 +97,27 @@ func (c *checkCmd) report(ctx context.Context, p *place) (memory.Report, error) 
 }
 
 // checkInput collects the view's records and what they are checked against.
-func (v *view) checkInput(now time.Time) (in memory.CheckInput, err error) {
+func checkInput(v *project.View, now time.Time) (in memory.CheckInput, err error) {
 	in = memory.CheckInput{
-		Dir: v.dir, Root: v.root, Now: now, CandidateDays: defaultCandidateDays, Allow: v.allow(),
+		Dir: v.Dir, Root: v.Root, Now: now, CandidateDays: defaultCandidateDays, Allow: allow(v),
 		Exists: func(ref string) bool { return exists(v, ref) },
 	}
-	if v.cfg.Memory.CandidateDays != nil {
-		in.CandidateDays = *v.cfg.Memory.CandidateDays
+	if v.Config.Memory.CandidateDays != nil {
+		in.CandidateDays = *v.Config.Memory.CandidateDays
 	}
-	if in.Facts, err = memory.Load(v.kxm); err != nil {
+	if in.Facts, err = memory.Load(v.Kxm); err != nil {
 		return in, err
 	}
-	in.Candidates, err = memory.LoadCandidates(v.kxm)
+	in.Candidates, err = memory.LoadCandidates(v.Kxm)
 	return in, err
 }
 
 // exists looks for a path that a record names, from the top of the repository or
 // from the folder that holds .kxm.
-func exists(v *view, ref string) bool {
-	for _, name := range []string{path.Clean(ref), path.Join(v.dir, ref)} {
+func exists(v *project.View, ref string) bool {
+	for _, name := range []string{path.Clean(ref), path.Join(v.Dir, ref)} {
 		if fs.ValidPath(name) {
-			if _, err := fs.Stat(v.root, name); err == nil {
+			if _, err := fs.Stat(v.Root, name); err == nil {
 				return true
 			}
 		}
@@ -126,14 +127,14 @@ func exists(v *view, ref string) bool {
 
 // only says which files are wanted; nil is all. A path that names nothing is
 // refused: a misspelled one would otherwise look clean.
-func (c *checkCmd) only(p *place, views []*view, staged map[string]bool) (func(string) bool, error) {
+func (c *checkCmd) only(p *project.Place, views []*project.View, staged map[string]bool) (func(string) bool, error) {
 	var below []string
 	for _, name := range c.Paths {
-		rel, err := p.below(name)
+		rel, err := p.Below(name)
 		if err != nil {
 			return nil, err
 		}
-		if _, err := fs.Lstat(views[0].root, rel); err != nil {
+		if _, err := fs.Lstat(views[0].Root, rel); err != nil {
 			return nil, fault.New(fault.Usage, "there is no file or folder %s", fault.Quote(name))
 		}
 		below = append(below, rel)

@@ -13,6 +13,7 @@ import (
 	"kxm/lib/config"
 	"kxm/lib/fault"
 	"kxm/lib/memory"
+	"kxm/lib/project"
 	"kxm/lib/repo"
 )
 
@@ -95,16 +96,16 @@ func (d *doctor) examine() {
 		d.add("repository", statusMissing, err.Error(), "git init")
 		return
 	}
-	if p.repo == nil {
+	if p.Repo == nil {
 		d.add("repository", statusMissing, "not in a Git repository", "git init")
 		return
 	}
-	detail := p.repo.GitDir() + ", read directly"
-	if p.repo.Reason() != "" {
-		detail = p.repo.GitDir() + ", read through the git program: " + p.repo.Reason()
+	detail := p.Repo.GitDir() + ", read directly"
+	if p.Repo.Reason() != "" {
+		detail = p.Repo.GitDir() + ", read through the git program: " + p.Repo.Reason()
 	}
 	d.add("repository", statusOK, detail, "")
-	v, err := p.worktree(d.ctx)
+	v, err := p.Worktree(d.ctx)
 	if err != nil {
 		d.add("configuration", statusMissing, err.Error(), "correct the file at the line named")
 		return
@@ -119,33 +120,33 @@ func (d *doctor) examine() {
 }
 
 // project looks for a name and for a second folder that claims it.
-func (d *doctor) project(p *place, v *view) {
-	if !v.exists {
+func (d *doctor) project(p *project.Place, v *project.View) {
+	if !v.Exists {
 		d.add("project", statusMissing, "no "+config.Folder+" folder here or above", "kxm-memory init")
 		return
 	}
 	given := d.s.Getenv("KXM_PROJECT")
-	name, err := v.project(given)
+	name, err := v.Project(given)
 	if err != nil {
 		d.add("project", statusMissing, "records, but no project name", "kxm-memory init")
 		return
 	}
-	origin := v.cfg.Origin("project")
+	origin := v.Config.Origin("project")
 	if given != "" {
 		origin = "KXM_PROJECT"
 	}
 	d.add("project", statusOK, fault.Quote(name)+" by "+origin, "")
 	others := []string{}
-	entries, err := p.repo.Index(d.ctx)
+	entries, err := p.Repo.Index(d.ctx)
 	if err != nil {
 		d.add("project-twice", statusMissing, err.Error(), "git fsck")
 		return
 	}
 	for _, e := range entries {
-		if path.Base(e.Path) != path.Base(config.FileName) || path.Base(path.Dir(e.Path)) != config.Folder || path.Dir(e.Path) == v.folder() {
+		if path.Base(e.Path) != path.Base(config.FileName) || path.Base(path.Dir(e.Path)) != config.Folder || path.Dir(e.Path) == v.Folder() {
 			continue
 		}
-		data, err := p.repo.Blob(d.ctx, e.OID)
+		data, err := p.Repo.Blob(d.ctx, e.OID)
 		if err != nil {
 			continue
 		}
@@ -158,8 +159,8 @@ func (d *doctor) project(p *place, v *view) {
 	}
 }
 
-func (d *doctor) records(v *view) {
-	facts, err := memory.Load(v.kxm)
+func (d *doctor) records(v *project.View) {
+	facts, err := memory.Load(v.Kxm)
 	if err == nil {
 		err = facts.Err()
 	}
@@ -170,7 +171,7 @@ func (d *doctor) records(v *view) {
 	d.add("memory", statusOK, count(len(facts.Records), "record"), "")
 }
 
-func (d *doctor) instructions(v *view) {
+func (d *doctor) instructions(v *project.View) {
 	if !anyInstructions(v) {
 		d.add("instructions", statusOff, "none of "+strings.Join(memory.InstructionFiles(), ", ")+" exists", "make the file that your agent reads, then kxm-memory sync")
 		return
@@ -179,7 +180,7 @@ func (d *doctor) instructions(v *view) {
 	if err != nil {
 		return // told above
 	}
-	plan, err := memory.PlanSync(v.root, v.dir, facts.Facts(memory.ProjectedScopes()...))
+	plan, err := memory.PlanSync(v.Root, v.Dir, facts.Facts(memory.ProjectedScopes()...))
 	switch {
 	case err != nil:
 		d.add("instructions", statusMissing, err.Error(), "kxm-memory check --format text")
@@ -192,25 +193,25 @@ func (d *doctor) instructions(v *view) {
 
 // trust says which commit's list of signers counts: the commit that others
 // reviewed, never what lies in the worktree.
-func (d *doctor) trust(p *place) {
-	if ref, ok, err := p.repo.ConfigValue(d.ctx, "kxm.trustRef"); err == nil && ok {
+func (d *doctor) trust(p *project.Place) {
+	if ref, ok, err := p.Repo.ConfigValue(d.ctx, "kxm.trustRef"); err == nil && ok {
 		d.resolvable(p, ref, "kxm.trustRef says so")
 		return
 	}
 	const head = "refs/remotes/origin/HEAD"
-	if _, ok, err := p.repo.Ref(d.ctx, head); err == nil && ok {
+	if _, ok, err := p.Repo.Ref(d.ctx, head); err == nil && ok {
 		d.resolvable(p, head, "it is the remote's main branch")
 		return
 	}
-	if remotes, err := p.repo.Git(d.ctx, nil, "remote"); err == nil && len(strings.TrimSpace(string(remotes))) == 0 {
+	if remotes, err := p.Repo.Git(d.ctx, nil, "remote"); err == nil && len(strings.TrimSpace(string(remotes))) == 0 {
 		d.add("trust-point", statusOK, "HEAD, since there is no remote", "")
 		return
 	}
 	d.add("trust-point", statusMissing, "there is a remote, but no "+head+": no signature counts", "git remote set-head origin -a, or git config kxm.trustRef REF")
 }
 
-func (d *doctor) resolvable(p *place, ref, why string) {
-	if _, err := p.repo.Resolve(d.ctx, ref); err != nil {
+func (d *doctor) resolvable(p *project.Place, ref, why string) {
+	if _, err := p.Repo.Resolve(d.ctx, ref); err != nil {
 		d.add("trust-point", statusMissing, ref+" names no commit, though "+why, "git fetch, or git config kxm.trustRef REF")
 		return
 	}
@@ -218,18 +219,18 @@ func (d *doctor) resolvable(p *place, ref, why string) {
 }
 
 // signingKey says where a signature would come from.
-func (d *doctor) signingKey(p *place) {
+func (d *doctor) signingKey(p *project.Place) {
 	const name, fix = "signing-key", "git config gpg.format ssh, and git config user.signingKey FILE"
 	if key := d.s.Getenv("KXM_SIGNING_KEY"); key != "" {
 		d.add(name, statusOK, "KXM_SIGNING_KEY", "")
 		return
 	}
-	format, _, err := p.repo.ConfigValue(d.ctx, "gpg.format")
+	format, _, err := p.Repo.ConfigValue(d.ctx, "gpg.format")
 	if err != nil {
 		d.add(name, statusMissing, err.Error(), fix)
 		return
 	}
-	if key, ok, err := p.repo.ConfigValue(d.ctx, "user.signingKey"); err == nil && ok && key != "" && format == "ssh" {
+	if key, ok, err := p.Repo.ConfigValue(d.ctx, "user.signingKey"); err == nil && ok && key != "" && format == "ssh" {
 		d.add(name, statusOK, "Git's user.signingKey", "")
 		return
 	}
@@ -243,13 +244,13 @@ func (d *doctor) signingKey(p *place) {
 	d.add(name, statusOff, "none: what needs a signature is refused", fix)
 }
 
-func (d *doctor) hook(p *place) {
+func (d *doctor) hook(p *project.Place) {
 	const name, fix = "hook", "kxm-memory hook install"
-	if p.top == "" {
+	if p.Top == "" {
 		d.add(name, statusOff, "nothing is committed in a repository without a worktree", "")
 		return
 	}
-	dir, err := p.repo.HooksDir(d.ctx)
+	dir, err := p.Repo.HooksDir(d.ctx)
 	if err != nil {
 		d.add(name, statusMissing, err.Error(), fix)
 		return
@@ -268,19 +269,19 @@ func (d *doctor) hook(p *place) {
 }
 
 // mergeDriver looks for both lines that switch the driver on.
-func (d *doctor) mergeDriver(p *place, v *view) {
+func (d *doctor) mergeDriver(p *project.Place, v *project.View) {
 	const name = "merge-driver"
 	const fix = "git config merge.kxm-memory.driver 'kxm-memory merge-block %O %A %B', and \"AGENTS.md merge=kxm-memory\" in .gitattributes"
-	_, driver, err := p.repo.ConfigValue(d.ctx, "merge.kxm-memory.driver")
+	_, driver, err := p.Repo.ConfigValue(d.ctx, "merge.kxm-memory.driver")
 	if err != nil {
 		d.add(name, statusMissing, err.Error(), fix)
 		return
 	}
 	var attributes []byte
-	if v.root != nil {
-		attributes, _ = fs.ReadFile(v.root, path.Join(v.dir, ".gitattributes")) // absent is as good as empty
-		if v.dir != "." {
-			top, _ := fs.ReadFile(v.root, ".gitattributes")
+	if v.Root != nil {
+		attributes, _ = fs.ReadFile(v.Root, path.Join(v.Dir, ".gitattributes")) // absent is as good as empty
+		if v.Dir != "." {
+			top, _ := fs.ReadFile(v.Root, ".gitattributes")
 			attributes = slices.Concat(attributes, []byte("\n"), top)
 		}
 	}

@@ -57,13 +57,13 @@ func hooksFolder(s *cli.Session) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := p.needRepo("a hook"); err != nil {
+	if err := p.NeedRepo("a hook"); err != nil {
 		return "", err
 	}
-	if p.top == "" {
+	if p.Top == "" {
 		return "", fault.New(fault.Usage, "nothing is committed in a repository without a worktree")
 	}
-	return p.repo.HooksDir(ctx)
+	return p.Repo.HooksDir(ctx)
 }
 
 // readHook reads a hook; ours tells whether it is one of this tool's.

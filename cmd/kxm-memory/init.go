@@ -6,15 +6,13 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
 	"strings"
 
 	"kxm/lib/cli"
 	"kxm/lib/config"
 	"kxm/lib/fault"
-	"kxm/lib/item"
 	"kxm/lib/memory"
-	"kxm/lib/repo"
+	"kxm/lib/project"
 )
 
 // initCmd sets a project up.
@@ -40,22 +38,22 @@ func (c *initCmd) Run(s *cli.Session) error {
 	if err != nil {
 		return err
 	}
-	if p.top == "" {
+	if p.Top == "" {
 		return fault.New(fault.Usage, "a repository without a worktree has no files to write")
 	}
-	v, err := p.worktree(ctx)
+	v, err := p.Worktree(ctx)
 	if err != nil {
 		return err
 	}
-	name, err := c.name(ctx, p, v)
+	name, err := c.name(ctx, s, p, v)
 	if err != nil {
 		return err
 	}
-	top, err := os.OpenRoot(p.top)
+	top, err := os.OpenRoot(p.Top)
 	if err != nil {
 		return fault.Wrap(err, fault.IOFailed, "cannot open the top of the worktree")
 	}
-	written, err := c.write(top, p.dir, name)
+	written, err := c.write(top, p.Dir, name)
 	if err != nil {
 		return err
 	}
@@ -68,7 +66,7 @@ func (c *initCmd) Run(s *cli.Session) error {
 
 // write makes the folders and the configuration that are not there, and returns
 // their paths from the top.
-func (c *initCmd) write(top *os.Root, dir, project string) ([]string, error) {
+func (c *initCmd) write(top *os.Root, dir, projectName string) ([]string, error) {
 	written := []string{}
 	// Git keeps no empty folder: a file in each holds its place until it has others.
 	for _, name := range []string{
@@ -79,7 +77,7 @@ func (c *initCmd) write(top *os.Root, dir, project string) ([]string, error) {
 		name = path.Join(dir, name)
 		data := []byte{}
 		if path.Base(name) == path.Base(config.FileName) {
-			data = []byte("project = " + quoteTOML(project) + "\n")
+			data = project.Configuration(projectName)
 		} else if _, err := top.Stat(path.Dir(name)); err == nil {
 			continue
 		}
@@ -109,53 +107,21 @@ func (c *initCmd) write(top *os.Root, dir, project string) ([]string, error) {
 
 // name decides the project's name once; afterwards it stands in the configuration,
 // which is never changed here.
-func (c *initCmd) name(ctx context.Context, p *place, v *view) (string, error) {
-	file := path.Join(v.dir, config.FileName)
-	if strings.HasPrefix(v.cfg.Origin("project"), file+":") {
-		if c.Project != "" && c.Project != v.cfg.Project {
-			p.s.Warn("the project is named %s already, in %s", fault.Quote(v.cfg.Project), fault.Quote(file))
+func (c *initCmd) name(ctx context.Context, s *cli.Session, p *project.Place, v *project.View) (string, error) {
+	file := path.Join(v.Dir, config.FileName)
+	if strings.HasPrefix(v.Config.Origin("project"), file+":") {
+		if c.Project != "" && c.Project != v.Config.Project {
+			s.Warn("the project is named %s already, in %s", fault.Quote(v.Config.Project), fault.Quote(file))
 		}
-		return v.cfg.Project, nil
+		return v.Config.Project, nil
 	}
-	name, err := c.newName(ctx, p)
+	name, err := p.NewName(ctx, c.Project)
 	if err != nil {
 		return "", err
 	}
-	if _, err := fs.Stat(v.kxm, path.Base(config.FileName)); err == nil {
+	if _, err := fs.Stat(v.Kxm, path.Base(config.FileName)); err == nil {
 		return "", fault.New(fault.ProjectNotConfigured, "%s names no project, and a file that exists is not changed", fault.Quote(file)).
-			WithHint("write at its top: project = %s", quoteTOML(name))
+			WithHint("write at its top: %s", strings.TrimSpace(string(project.Configuration(name))))
 	}
 	return name, nil
-}
-
-func (c *initCmd) newName(ctx context.Context, p *place) (string, error) {
-	name := c.Project
-	if name == "" && p.repo != nil {
-		name = remoteName(ctx, p.repo)
-	}
-	if name == "" {
-		name = filepath.Base(p.top)
-	}
-	if n := len([]rune(strings.TrimSpace(name))); n < 1 || n > 200 || name == item.SharedProject || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return "", fault.New(fault.Usage, "%s is no project name: it has 1 to 200 characters and is not %q", fault.Quote(name), item.SharedProject).WithHint("--project NAME")
-	}
-	return name, nil
-}
-
-// remoteName is the last part of the remote's address, without ".git".
-func remoteName(ctx context.Context, r *repo.Repo) string {
-	url, ok := r.RemoteURL(ctx)
-	if !ok {
-		return ""
-	}
-	url = strings.TrimSuffix(strings.TrimRight(url, "/"), ".git")
-	if i := strings.LastIndexAny(url, "/:\\"); i >= 0 {
-		url = url[i+1:]
-	}
-	return url
-}
-
-// quoteTOML writes a basic string; the name has no control characters.
-func quoteTOML(s string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s) + `"`
 }

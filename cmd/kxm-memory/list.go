@@ -11,6 +11,7 @@ import (
 	"kxm/lib/fault"
 	"kxm/lib/item"
 	"kxm/lib/memory"
+	"kxm/lib/project"
 	"kxm/lib/repo"
 	"kxm/lib/skill"
 )
@@ -136,30 +137,30 @@ func (c *listCmd) pool(ctx context.Context, s *cli.Session, from []string, scope
 	if err != nil {
 		return nil, err
 	}
-	var v *view
+	var v *project.View
 	switch {
 	case c.Rev != "":
-		v, err = p.revision(ctx, c.Rev)
+		v, err = p.Revision(ctx, c.Rev)
 	case c.Staged:
-		v, err = p.staged(ctx)
+		v, err = p.Index(ctx)
 	default:
-		v, err = p.worktree(ctx)
+		v, err = p.Worktree(ctx)
 	}
-	if err != nil || !v.exists {
+	if err != nil || !v.Exists {
 		return &pool{}, err
 	}
 	facts := &memory.Set{}
 	if slices.Contains(from, "memory") {
-		if facts, err = memory.Load(v.kxm); err != nil {
+		if facts, err = memory.Load(v.Kxm); err != nil {
 			return nil, err
 		}
 	}
 	var skills []skill.Skill
 	var problems []skill.Problem
 	if slices.Contains(from, "skills") {
-		skills, problems = skill.Promoted(v.kxm)
+		skills, problems = skill.Promoted(v.Kxm)
 	}
-	return c.assemble(v, p.repo != nil, facts, skills, problems, scopes)
+	return c.assemble(v, p.Repo != nil, facts, skills, problems, scopes)
 }
 
 // committed reads what may be dispatched.
@@ -171,12 +172,12 @@ func (c *listCmd) committed(ctx context.Context, s *cli.Session, from []string, 
 	if err != nil {
 		return nil, err
 	}
-	in := memory.CommittedInput{Repo: p.repo, Folder: head.folder(), Pin: c.Pin}
-	if !head.exists && p.has {
-		in.Folder = p.folder() // not committed at all
+	in := memory.CommittedInput{Repo: p.Repo, Folder: head.Folder(), Pin: c.Pin}
+	if !head.Exists && p.Has {
+		in.Folder = p.Folder() // not committed at all
 	}
-	if p.top != "" {
-		kxm, err := repo.OpenFolder(filepath.Join(p.top, filepath.FromSlash(in.Folder)))
+	if p.Top != "" {
+		kxm, err := repo.OpenFolder(filepath.Join(p.Top, filepath.FromSlash(in.Folder)))
 		switch {
 		case err == nil:
 			in.Worktree = kxm
@@ -203,47 +204,47 @@ func (c *listCmd) committed(ctx context.Context, s *cli.Session, from []string, 
 	if !slices.Contains(from, "memory") {
 		facts = &memory.Set{}
 	}
-	head.blob = committed.Blob
+	head.Blob = committed.Blob
 	return c.assemble(head, true, facts, skills, problems, scopes)
 }
 
 // placeAtHead finds the place and views HEAD, in the time that dispatch has for Git:
 // some repositories are read through the git program alone. The files of the view
 // are not to be read later.
-func placeAtHead(ctx context.Context, s *cli.Session) (*place, *view, error) {
+func placeAtHead(ctx context.Context, s *cli.Session) (*project.Place, *project.View, error) {
 	ctx, cancel := context.WithTimeout(ctx, memory.GitTimeout)
 	defer cancel()
 	p, err := findPlace(ctx, s)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := p.needRepo("--committed"); err != nil {
+	if err := p.NeedRepo("--committed"); err != nil {
 		return nil, nil, err
 	}
-	head, err := p.revision(ctx, "HEAD")
+	head, err := p.Revision(ctx, "HEAD")
 	return p, head, err
 }
 
 // assemble makes items of what was read. Only a place with records needs the
 // project's name.
-func (c *listCmd) assemble(v *view, inRepo bool, facts *memory.Set, skills []skill.Skill, problems []skill.Problem, scopes []item.Scope) (*pool, error) {
+func (c *listCmd) assemble(v *project.View, inRepo bool, facts *memory.Set, skills []skill.Skill, problems []skill.Problem, scopes []item.Scope) (*pool, error) {
 	out := &pool{unreadable: len(facts.Problems)}
 	project := ""
 	if len(facts.Records)+len(facts.Duplicates)+len(facts.Problems)+len(skills)+len(problems) > 0 {
 		var err error
-		if project, err = v.project(c.Project); err != nil {
+		if project, err = v.Project(c.Project); err != nil {
 			return nil, err
 		}
 	}
-	o := memory.ItemOptions{Project: project, Blob: v.blob, Scopes: scopes, All: c.All, Committed: c.Committed}
+	o := memory.ItemOptions{Project: project, Blob: v.Blob, Scopes: scopes, All: c.All, Committed: c.Committed}
 	if inRepo {
-		o.Folder = v.folder()
+		o.Folder = v.Folder()
 	}
 	out.Items, out.Gaps = facts.Items(o)
 	for i := range skills {
 		blob := ""
-		if v.blob != nil {
-			blob = v.blob(skills[i].Path())
+		if v.Blob != nil {
+			blob = v.Blob(skills[i].Path())
 		}
 		out.Items = append(out.Items, skills[i].Item(project, o.Folder, blob))
 	}

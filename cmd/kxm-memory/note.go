@@ -10,6 +10,7 @@ import (
 	"kxm/lib/fault"
 	"kxm/lib/item"
 	"kxm/lib/memory"
+	"kxm/lib/project"
 )
 
 // noteCmd writes a candidate.
@@ -46,20 +47,20 @@ func (c *noteCmd) Run(s *cli.Session) error {
 	if err != nil {
 		return err
 	}
-	candidate.Path = path.Join(p.folder(), candidate.Path)
+	candidate.Path = path.Join(p.Folder(), candidate.Path)
 	return s.Emit(candidate)
 }
 
 // writable finds the place and opens its .kxm for writing.
-func writable(s *cli.Session) (*place, *os.Root, error) {
+func writable(s *cli.Session) (*project.Place, *os.Root, error) {
 	p, err := findPlace(context.Background(), s)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := p.needFolder(); err != nil {
+	if err := p.NeedFolder(); err != nil {
 		return nil, nil, err
 	}
-	root, err := p.kxmRoot()
+	root, err := p.OpenRoot()
 	return p, root, err
 }
 
@@ -79,11 +80,11 @@ func (c *candidatesCmd) Run(s *cli.Session) error {
 	if err != nil {
 		return err
 	}
-	v, err := p.viewed(ctx, c.Rev, c.Staged)
+	v, err := viewed(ctx, p, c.Rev, c.Staged)
 	if err != nil {
 		return err
 	}
-	set, err := memory.LoadCandidates(v.kxm)
+	set, err := memory.LoadCandidates(v.Kxm)
 	if err != nil {
 		return err
 	}
@@ -124,7 +125,7 @@ func (c *promoteCmd) Run(s *cli.Session) error {
 	if err != nil {
 		return err
 	}
-	done.From, done.To = path.Join(p.folder(), done.From), path.Join(p.folder(), done.To)
+	done.From, done.To = path.Join(p.Folder(), done.From), path.Join(p.Folder(), done.To)
 	return s.Emit(done)
 }
 
@@ -162,7 +163,7 @@ func (c *deprecateCmd) Run(s *cli.Session) error {
 	if err != nil {
 		return err
 	}
-	return s.Emit(edit{"kxm.memory-edit.v1", id, string(memory.LifecycleDeprecated), "", []string{path.Join(p.folder(), file)}})
+	return s.Emit(edit{"kxm.memory-edit.v1", id, string(memory.LifecycleDeprecated), "", []string{path.Join(p.Folder(), file)}})
 }
 
 // supersedeCmd marks a fact as replaced.
@@ -186,5 +187,5 @@ func (c *supersedeCmd) Run(s *cli.Session) error {
 		return err
 	}
 	return s.Emit(edit{"kxm.memory-edit.v1", old, string(memory.LifecycleSuperseded), by,
-		[]string{path.Join(p.folder(), oldFile), path.Join(p.folder(), newFile)}})
+		[]string{path.Join(p.Folder(), oldFile), path.Join(p.Folder(), newFile)}})
 }

@@ -10,6 +10,7 @@ import (
 	"kxm/lib/cli"
 	"kxm/lib/fault"
 	"kxm/lib/memory"
+	"kxm/lib/project"
 	"kxm/lib/repo"
 	"kxm/lib/skill"
 )
@@ -51,7 +52,7 @@ func (c *showCmd) Run(s *cli.Session) error {
 	if err != nil {
 		return err
 	}
-	v, err := p.viewed(ctx, c.Rev, false)
+	v, err := viewed(ctx, p, c.Rev, false)
 	if err != nil {
 		return err
 	}
@@ -60,10 +61,10 @@ func (c *showCmd) Run(s *cli.Session) error {
 	if file, out.Record, err = findRecord(v, c.ID); err != nil {
 		return err
 	}
-	out.Path = path.Join(v.folder(), file)
-	if p.repo != nil {
+	out.Path = path.Join(v.Folder(), file)
+	if p.Repo != nil {
 		// A record that was never committed has no history, as one outside a repository.
-		commits, err := p.repo.PathHistory(ctx, v.commit, out.Path, historyLimit)
+		commits, err := p.Repo.PathHistory(ctx, v.Commit, out.Path, historyLimit)
 		if err != nil {
 			return err
 		}
@@ -75,8 +76,8 @@ func (c *showCmd) Run(s *cli.Session) error {
 }
 
 // findRecord looks for an id among the facts, then the candidates, then the skills.
-func findRecord(v *view, id string) (file string, record any, err error) {
-	facts, err := memory.Load(v.kxm)
+func findRecord(v *project.View, id string) (file string, record any, err error) {
+	facts, err := memory.Load(v.Kxm)
 	if err != nil {
 		return "", nil, err
 	}
@@ -87,7 +88,7 @@ func findRecord(v *view, id string) (file string, record any, err error) {
 	if !fault.Is(err, fault.MemoryNotFound) {
 		return "", nil, err
 	}
-	candidates, err := memory.LoadCandidates(v.kxm)
+	candidates, err := memory.LoadCandidates(v.Kxm)
 	if err != nil {
 		return "", nil, err
 	}
@@ -98,7 +99,7 @@ func findRecord(v *view, id string) (file string, record any, err error) {
 	if !fault.Is(err, fault.MemoryNotFound) {
 		return "", nil, err
 	}
-	found, serr := skill.Find(v.kxm, strings.TrimPrefix(id, "skill_"))
+	found, serr := skill.Find(v.Kxm, strings.TrimPrefix(id, "skill_"))
 	if serr == nil {
 		return found.Path(), found, nil
 	}
@@ -112,15 +113,4 @@ func findRecord(v *view, id string) (file string, record any, err error) {
 		}
 	}
 	return "", nil, err
-}
-
-// viewed is the view that the flags of a reading command ask for.
-func (p *place) viewed(ctx context.Context, rev string, staged bool) (*view, error) {
-	switch {
-	case rev != "":
-		return p.revision(ctx, rev)
-	case staged:
-		return p.staged(ctx)
-	}
-	return p.worktree(ctx)
 }

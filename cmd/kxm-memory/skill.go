@@ -8,6 +8,7 @@ import (
 	"kxm/lib/fault"
 	"kxm/lib/item"
 	"kxm/lib/ndjson"
+	"kxm/lib/project"
 	"kxm/lib/skill"
 )
 
@@ -28,12 +29,12 @@ type actor struct {
 }
 
 // name returns the actor.
-func (a actor) name(ctx context.Context, p *place) (string, error) {
+func (a actor) name(ctx context.Context, p *project.Place) (string, error) {
 	if a.As != "" {
 		return a.As, nil
 	}
-	if p.repo != nil {
-		email, ok, err := p.repo.ConfigValue(ctx, "user.email")
+	if p.Repo != nil {
+		email, ok, err := p.Repo.ConfigValue(ctx, "user.email")
 		if err != nil {
 			return "", err
 		}
@@ -45,17 +46,17 @@ func (a actor) name(ctx context.Context, p *place) (string, error) {
 }
 
 // store opens the skills for writing.
-func store(s *cli.Session) (*place, *skill.Store, error) {
+func store(s *cli.Session) (*project.Place, *skill.Store, error) {
 	ctx := context.Background()
 	p, root, err := writable(s)
 	if err != nil {
 		return nil, nil, err
 	}
-	v, err := p.worktree(ctx)
+	v, err := p.Worktree(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	return p, &skill.Store{Kxm: root, Path: p.folder(), Allow: v.allow()}, nil
+	return p, &skill.Store{Kxm: root, Path: p.Folder(), Allow: allow(v)}, nil
 }
 
 func skillWriteCodes(codes ...fault.Code) []fault.Code {
@@ -81,7 +82,7 @@ func (c *skillListCmd) Run(s *cli.Session) error {
 	if c.Status != "" {
 		which = append(which, skill.Status(c.Status))
 	}
-	skills, problems := skill.List(v.kxm, which...)
+	skills, problems := skill.List(v.Kxm, which...)
 	var out []byte
 	for i := range skills {
 		out = append(skills[i].AppendJSON(out), '\n')
@@ -95,13 +96,13 @@ func (c *skillListCmd) Run(s *cli.Session) error {
 	return nil
 }
 
-func skillView(s *cli.Session, rev string) (*view, error) {
+func skillView(s *cli.Session, rev string) (*project.View, error) {
 	ctx := context.Background()
 	p, err := findPlace(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	return p.viewed(ctx, rev, false)
+	return viewed(ctx, p, rev, false)
 }
 
 type skillShowCmd struct {
@@ -121,18 +122,18 @@ func (c *skillShowCmd) Run(s *cli.Session) error {
 	if err != nil {
 		return err
 	}
-	found, err := skill.Find(v.kxm, c.ID)
+	found, err := skill.Find(v.Kxm, c.ID)
 	if err != nil {
 		return err
 	}
-	lines, err := skill.History(v.kxm, c.ID)
+	lines, err := skill.History(v.Kxm, c.ID)
 	if err != nil {
 		return err
 	}
 	out := []byte(`{"schema":"kxm.skill-show.v1","skill":`)
 	out = found.AppendJSON(out)
 	verified := "true"
-	if found.Verify(v.kxm) != nil {
+	if found.Verify(v.Kxm) != nil {
 		verified = "false"
 	}
 	missing, err := ndjson.Marshal(found.Missing())
@@ -307,16 +308,16 @@ func (c *skillVerifyCmd) Run(s *cli.Session) error {
 		return err
 	}
 	if c.ID != "" {
-		found, err := skill.Find(v.kxm, c.ID)
+		found, err := skill.Find(v.Kxm, c.ID)
 		if err != nil {
 			return err
 		}
-		if err := found.Verify(v.kxm); err != nil {
+		if err := found.Verify(v.Kxm); err != nil {
 			return err
 		}
 		return s.Emit(verified{"kxm.skill-verify.v1", found.ID, string(found.Status), true, ""})
 	}
-	good, problems := skill.Verified(v.kxm)
+	good, problems := skill.Verified(v.Kxm)
 	for i := range good {
 		if err := s.Emit(verified{"kxm.skill-verify.v1", good[i].ID, string(good[i].Status), true, ""}); err != nil {
 			return err

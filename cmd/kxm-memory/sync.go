@@ -11,6 +11,7 @@ import (
 	"kxm/lib/cli"
 	"kxm/lib/fault"
 	"kxm/lib/memory"
+	"kxm/lib/project"
 	"kxm/lib/repo"
 )
 
@@ -41,7 +42,7 @@ func (c *briefCmd) Run(s *cli.Session) error {
 	if err != nil {
 		return err
 	}
-	v, err := p.viewed(ctx, c.Rev, false)
+	v, err := viewed(ctx, p, c.Rev, false)
 	if err != nil {
 		return err
 	}
@@ -58,8 +59,8 @@ func (c *briefCmd) Run(s *cli.Session) error {
 }
 
 // wholeSet loads the facts for commands that must not leave one out.
-func wholeSet(v *view) (*memory.Set, error) {
-	facts, err := memory.Load(v.kxm)
+func wholeSet(v *project.View) (*memory.Set, error) {
+	facts, err := memory.Load(v.Kxm)
 	if err != nil {
 		return nil, err
 	}
@@ -103,11 +104,11 @@ func (c *syncCmd) Run(s *cli.Session) error {
 		return err
 	}
 	if !c.Check {
-		if err := p.needFolder(); err != nil {
+		if err := p.NeedFolder(); err != nil {
 			return err
 		}
 	}
-	views, _, err := p.projects(ctx, c.Staged)
+	views, _, err := projects(ctx, p, c.Staged)
 	if err != nil {
 		return err
 	}
@@ -119,16 +120,16 @@ func (c *syncCmd) Run(s *cli.Session) error {
 			return err
 		}
 		for _, f := range plan.Files {
-			out.Files = append(out.Files, syncedFile{path.Join(v.dir, f.Name), f.Status, f.Of})
+			out.Files = append(out.Files, syncedFile{path.Join(v.Dir, f.Name), f.Status, f.Of})
 		}
 		for _, f := range plan.Stale() {
-			stale = cmp.Or(stale, path.Join(v.dir, f.Name))
+			stale = cmp.Or(stale, path.Join(v.Dir, f.Name))
 		}
 		out.Diff += string(plan.Diff())
 		if c.Check || c.DryRun {
 			continue
 		}
-		if err := p.write(plan); err != nil {
+		if err := writePlan(p, plan); err != nil {
 			return err
 		}
 	}
@@ -144,20 +145,20 @@ func (c *syncCmd) Run(s *cli.Session) error {
 
 // plan decides what the view's instruction files must hold. A project without one
 // of them has no stale block.
-func (c *syncCmd) plan(v *view) (*memory.SyncPlan, error) {
-	if c.Check && (!v.exists || !anyInstructions(v)) {
+func (c *syncCmd) plan(v *project.View) (*memory.SyncPlan, error) {
+	if c.Check && (!v.Exists || !anyInstructions(v)) {
 		return &memory.SyncPlan{}, nil
 	}
 	facts, err := wholeSet(v)
 	if err != nil {
 		return nil, err
 	}
-	return memory.PlanSync(v.root, v.dir, facts.Facts(memory.ProjectedScopes()...))
+	return memory.PlanSync(v.Root, v.Dir, facts.Facts(memory.ProjectedScopes()...))
 }
 
-// write replaces the plan's files in the worktree.
-func (p *place) write(plan *memory.SyncPlan) error {
-	top, err := os.OpenRoot(p.top)
+// writePlan replaces the plan's files in the worktree.
+func writePlan(p *project.Place, plan *memory.SyncPlan) error {
+	top, err := os.OpenRoot(p.Top)
 	if err != nil {
 		return fault.Wrap(err, fault.IOFailed, "cannot open the top of the worktree")
 	}
@@ -167,9 +168,9 @@ func (p *place) write(plan *memory.SyncPlan) error {
 
 // anyInstructions reports whether one of the instruction files is there, be it a
 // link to nothing.
-func anyInstructions(v *view) bool {
+func anyInstructions(v *project.View) bool {
 	return slices.ContainsFunc(memory.InstructionFiles(), func(name string) bool {
-		_, err := fs.Lstat(v.root, path.Join(v.dir, name))
+		_, err := fs.Lstat(v.Root, path.Join(v.Dir, name))
 		return err == nil
 	})
 }
@@ -204,14 +205,14 @@ func (c *revisionCmd) Run(s *cli.Session) error {
 	if err != nil {
 		return err
 	}
-	v, err := p.viewed(ctx, c.Rev, c.Staged)
+	v, err := viewed(ctx, p, c.Rev, c.Staged)
 	if err != nil {
 		return err
 	}
 	if _, err := wholeSet(v); err != nil {
 		return err
 	}
-	revision, err := memory.Revision(v.kxm)
+	revision, err := memory.Revision(v.Kxm)
 	if err != nil {
 		return err
 	}
@@ -246,7 +247,7 @@ func (c *mergeBlockCmd) Run(s *cli.Session) error {
 	if err != nil {
 		return err
 	}
-	if err := p.needRepo("merging"); err != nil {
+	if err := p.NeedRepo("merging"); err != nil {
 		return err
 	}
 	var sides [3][]byte
@@ -256,7 +257,7 @@ func (c *mergeBlockCmd) Run(s *cli.Session) error {
 		}
 	}
 	merged, conflict, err := memory.MergeInstructions(sides[0], sides[1], sides[2], func(base, ours, theirs []byte) ([]byte, bool, error) {
-		return p.repo.MergeFile(ctx, base, ours, theirs, repo.MergeLabels{Ours: "ours", Base: "base", Theirs: "theirs"})
+		return p.Repo.MergeFile(ctx, base, ours, theirs, repo.MergeLabels{Ours: "ours", Base: "base", Theirs: "theirs"})
 	})
 	if err != nil {
 		return err

@@ -24,7 +24,7 @@ var layers = []struct {
 }{
 	{"edge", []string{"cli"}, false},
 	{"domain", []string{"memory", "skill", "state", "packet", "prompt", "wiki", "steel", "refine", "variant", "plugin"}, false},
-	{"mechanism", []string{"repo", "eventlog", "signature", "config", "textdiff", "archive", "process", "lock", "cdp"}, true},
+	{"mechanism", []string{"repo", "project", "eventlog", "signature", "config", "textdiff", "archive", "process", "lock", "cdp"}, true},
 	{"leaf", []string{"fault", "item", "ndjson", "rank", "redact", "treehash", "frontmatter", "descriptor", "capability"}, true},
 }
 
