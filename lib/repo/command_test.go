@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -18,19 +17,6 @@ import (
 	"kxm/lib/fault"
 	"kxm/lib/kxmtest"
 )
-
-// says runs a program and returns its output and whether it succeeded.
-func says(t *testing.T, dir string, env []string, args ...string) (string, bool) {
-	t.Helper()
-	cmd := exec.Command(args[0], args[1:]...)
-	cmd.Dir, cmd.Env = dir, append(kxmtest.GitEnv(t.TempDir()), env...)
-	out, err := cmd.Output()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		t.Fatal(err)
-	}
-	return string(out), err == nil
-}
 
 func TestGitReportsWhatItSaid(t *testing.T) {
 	r := open(t, kxmtest.NewRepo(t, map[string]string{"a": "a\n"}), "")

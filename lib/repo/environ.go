@@ -34,7 +34,7 @@ func environment(o Options) func(string) string {
 		return getenv
 	}
 	return func(name string) string {
-		if isLocal(name) {
+		if isLocal(name) || name == quarantine {
 			return ""
 		}
 		return getenv(name)
@@ -49,7 +49,7 @@ var passedOn = []string{
 	"GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM", "GIT_TEST_ASSUME_DIFFERENT_OWNER",
 	"GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_AUTHOR_DATE",
 	"GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "GIT_COMMITTER_DATE",
-	"GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_ALLOW_PROTOCOL", "GIT_EXEC_PATH",
+	quarantine, "GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_ALLOW_PROTOCOL", "GIT_EXEC_PATH",
 }
 
 // environ is the environment of the git programs that r starts: the caller's
@@ -68,7 +68,7 @@ func (r *Repo) environ(o Options) []string {
 	var env []string
 	seen := map[string]bool{}
 	add := func(name, value string) {
-		if !seen[name] && !ours(name) && !(o.Explicit && isLocal(name)) {
+		if !seen[name] && !ours(name) && !(o.Explicit && (isLocal(name) || name == quarantine)) {
 			seen[name] = true
 			env = append(env, name+"="+value)
 		}

@@ -17,13 +17,13 @@ func newFilesBackend(r *Repo, base string) *filesBackend {
 	return &filesBackend{r: r, objects: newStore(r.objectsDir, base, r.getenv("GIT_ALTERNATE_OBJECT_DIRECTORIES"))}
 }
 
-func (b *filesBackend) object(ctx context.Context, id OID) (string, []byte, error) {
+func (b *filesBackend) object(ctx context.Context, id OID, limit int64) (string, []byte, error) {
 	if err := ctx.Err(); err != nil {
 		return "", nil, err
 	}
-	typ, data, err := b.objects.read(id, 0)
+	typ, data, err := b.objects.read(id, limit, 0)
 	if fault.Is(err, fault.ObjectMissing) && b.objects.mayHaveMore() {
-		return b.r.native.object(ctx, id)
+		return b.r.native.object(ctx, id, limit)
 	}
 	return typ, data, err
 }

@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -66,6 +67,19 @@ func history() string {
 	data("first\n")
 	b.WriteString("reset refs/tags/light\nfrom :3\n\n")
 	return b.String()
+}
+
+// says runs a program and returns its output and whether it succeeded.
+func says(t *testing.T, dir string, env []string, args ...string) (string, bool) {
+	t.Helper()
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Dir, cmd.Env = dir, append(kxmtest.GitEnv(t.TempDir()), env...)
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return string(out), err == nil
 }
 
 // templates holds finished repositories, by what they are, to be copied.

@@ -82,9 +82,9 @@ func loosePath(dir string, id OID) string {
 	return filepath.Join(dir, string(id[:2]), string(id[2:]))
 }
 
-// readLoose reads a loose object, or only its header. It fails with
+// readLoose reads a loose object of at most limit bytes, or only its header. It fails with
 // fs.ErrNotExist when there is no file.
-func readLoose(dir string, id OID, headerOnly bool) (typ string, size int64, data []byte, err error) {
+func readLoose(dir string, id OID, limit int64, headerOnly bool) (typ string, size int64, data []byte, err error) {
 	file, err := os.Open(loosePath(dir, id))
 	if err != nil {
 		return "", 0, nil, err
@@ -103,8 +103,8 @@ func readLoose(dir string, id OID, headerOnly bool) (typ string, size int64, dat
 	switch {
 	case err != nil:
 		return "", 0, nil, corrupt(id, "has no header: %v", err)
-	case size > MaxObject:
-		return typ, size, nil, tooLarge(id, size)
+	case size > limit:
+		return typ, size, nil, tooLarge(id, size, limit)
 	case size > st.Size()*maxRatio:
 		return "", 0, nil, corrupt(id, "claims %d bytes", size)
 	case headerOnly:

@@ -39,7 +39,7 @@ func (n *nativeBackend) check(ctx context.Context, why string) error {
 	return nil
 }
 
-func (n *nativeBackend) object(ctx context.Context, id OID) (string, []byte, error) {
+func (n *nativeBackend) object(ctx context.Context, id OID, limit int64) (string, []byte, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if ctx.Err() != nil {
@@ -56,7 +56,7 @@ func (n *nativeBackend) object(ctx context.Context, id OID) (string, []byte, err
 	// Killing the program ends the read below; it is not used again.
 	killed := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() { killGroup(b.cmd); close(killed) })
-	typ, data, err := b.read(id)
+	typ, data, err := b.read(id, limit)
 	if !stop() {
 		<-killed
 		n.batch = nil
@@ -76,7 +76,7 @@ func (n *nativeBackend) object(ctx context.Context, id OID) (string, []byte, err
 // header asks for the content as well: a second program that answers for sizes
 // would cost more than reading the small objects that this package is used for.
 func (n *nativeBackend) header(ctx context.Context, id OID) (string, int64, error) {
-	typ, data, err := n.object(ctx, id)
+	typ, data, err := n.object(ctx, id, MaxObject)
 	return typ, int64(len(data)), err
 }
 
@@ -132,7 +132,7 @@ func (b *batch) kill() {
 
 // read asks for one object. The answer is "<id> <type> <size>\n<content>\n" or
 // "<id> missing\n".
-func (b *batch) read(id OID) (string, []byte, error) {
+func (b *batch) read(id OID, limit int64) (string, []byte, error) {
 	if _, err := io.WriteString(b.stdin, string(id)+"\n"); err != nil {
 		return "", nil, b.broken(id, err)
 	}
@@ -151,8 +151,8 @@ func (b *batch) read(id OID) (string, []byte, error) {
 	if err != nil {
 		return "", nil, fault.New(fault.GitFailed, "git cat-file answered %s for object %s", fault.Quote(strings.TrimSpace(line)), id)
 	}
-	if size > MaxObject {
-		return "", nil, tooLarge(id, size)
+	if size > limit {
+		return "", nil, tooLarge(id, size, limit)
 	}
 	data := make([]byte, size+1)
 	if _, err := io.ReadFull(b.stdout, data); err != nil {

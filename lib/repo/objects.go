@@ -3,13 +3,15 @@ package repo
 import (
 	"bytes"
 	"context"
-	"crypto/sha1"
+	"crypto"
 	"crypto/sha256"
 	"encoding/hex"
 	"hash"
 	"strconv"
 	"strings"
 	"time"
+
+	githash "github.com/go-git/go-git/v5/plumbing/hash"
 
 	"kxm/lib/fault"
 )
@@ -79,8 +81,8 @@ func corrupt(id OID, format string, args ...any) error {
 	return fault.New(fault.ObjectCorrupt, "object "+string(id)+" "+format, args...)
 }
 
-func tooLarge(id OID, size int64) error {
-	return fault.New(fault.ObjectTooLarge, "object %s has %d bytes, more than the %d that are read", id, size, int64(MaxObject))
+func tooLarge(id OID, size, limit int64) error {
+	return fault.New(fault.ObjectTooLarge, "object %s has %d bytes, more than the %d that are read", id, size, limit)
 }
 
 // checkID refuses what is no full id before it becomes part of a path or of a
@@ -110,7 +112,24 @@ func (r *Repo) Object(ctx context.Context, id OID) (typ string, data []byte, err
 	if err := r.checkID(id); err != nil {
 		return "", nil, err
 	}
-	return r.b.object(ctx, id)
+	return r.b.object(ctx, id, MaxObject)
+}
+
+// BlobUpTo returns the content of a blob of at most limit bytes, which the caller
+// owns. A larger one is ObjectTooLarge and is not read, so that content from
+// strangers costs no memory.
+func (r *Repo) BlobUpTo(ctx context.Context, id OID, limit int64) ([]byte, error) {
+	if err := r.checkID(id); err != nil {
+		return nil, err
+	}
+	typ, data, err := r.b.object(ctx, id, min(limit, MaxObject))
+	if err != nil {
+		return nil, err
+	}
+	if typ != "blob" {
+		return nil, corrupt(id, "is a %s where a blob is needed", fault.Printable(typ))
+	}
+	return data, nil
 }
 
 // Header returns an object's type and its size in bytes without reading the
@@ -177,18 +196,38 @@ func (r *Repo) Commit(ctx context.Context, id OID) (Commit, error) {
 // stores nothing and applies no filter or line-ending conversion.
 func (r *Repo) HashBlob(data []byte) OID { return hashObject(r.format, "blob", data) }
 
+// hashObject computes an object's id. SHA-1 is computed with detection of the known
+// collision attacks, as in Git: content that is part of one has no id, so it matches
+// nothing and is not written.
 func hashObject(format, typ string, data []byte) OID {
 	var h hash.Hash
 	if format == "sha256" {
 		h = sha256.New()
 	} else {
-		h = sha1.New()
+		h = githash.New(crypto.SHA1)
 	}
 	var head [32]byte
 	h.Write(append(strconv.AppendInt(append(append(head[:0], typ...), ' '), int64(len(data)), 10), 0))
 	h.Write(data)
+	return sumID(h)
+}
+
+// sumID is the id that a hash has arrived at.
+func sumID(h hash.Hash) OID {
 	var sum [sha256.Size]byte
+	if d, ok := h.(collisionDetector); ok {
+		id, attack := d.CollisionResistantSum(sum[:0])
+		if attack {
+			return ""
+		}
+		return OID(hex.EncodeToString(id))
+	}
 	return OID(hex.EncodeToString(h.Sum(sum[:0])))
+}
+
+// collisionDetector is what go-git's SHA-1 also is.
+type collisionDetector interface {
+	CollisionResistantSum([]byte) (sum []byte, attack bool)
 }
 
 // parseTree decodes "<octal mode> <name>\0<raw id>" repeated. Names and ids are

@@ -203,9 +203,25 @@ var errDelta = errors.New("a delta is damaged")
 // maxChain bounds a chain of deltas; Git itself makes at most 4,095.
 const maxChain = 10000
 
-// read rebuilds the object at an offset. other resolves the base of a delta that
-// names it by id and lies elsewhere.
-func (p *pack) read(at int64, cache *baseCache, other func(OID) (string, []byte, error)) (typ string, data []byte, err error) {
+// How much larger than an object the bases and deltas may be that it is rebuilt
+// from: each, and the deltas together. Git makes no delta whose base is more than 32
+// times as large, but somebody could, to have a gigabyte read for one small event.
+const (
+	maxAround   = 64
+	maxTogether = 16 * maxAround
+)
+
+// atMost is factor*limit, and never more than MaxObject.
+func atMost(factor, limit int64) int64 {
+	if limit > MaxObject/factor {
+		return MaxObject
+	}
+	return factor * limit
+}
+
+// read rebuilds the object at an offset, unless it has more than limit bytes. other
+// resolves the base of a delta that names it by id and lies elsewhere.
+func (p *pack) read(at, limit int64, cache *baseCache, other func(OID, int64) (string, []byte, error)) (typ string, data []byte, err error) {
 	type link struct {
 		at    int64
 		delta []byte
@@ -213,37 +229,49 @@ func (p *pack) read(at int64, cache *baseCache, other func(OID) (string, []byte,
 	var chain []link
 	total := int64(0) // of the deltas, which are held until the base is reached
 	cached := false
+	around := atMost(maxAround, limit)
 	for typ == "" {
 		if typ, data, cached = cache.get(p, at); cached {
+			if size := int64(len(data)); len(chain) == 0 && size > limit {
+				return "", nil, errLarge{size, limit}
+			}
 			break
 		}
 		e, f, err := p.entry(at)
 		if err != nil {
 			return "", nil, err
 		}
-		if e.size > MaxObject {
+		delta := e.kind == packOffDelta || e.kind == packRefDelta
+		room := around
+		if len(chain) == 0 && !delta {
+			room = limit
+		}
+		if e.size > room {
 			f.release()
-			return "", nil, errLarge(e.size)
+			return "", nil, errLarge{e.size, room}
 		}
 		content, err := f.all(e.size)
 		f.release()
 		if err != nil {
 			return "", nil, err
 		}
-		if e.kind != packOffDelta && e.kind != packRefDelta {
+		if !delta {
 			typ, data = packTypes[e.kind], content
 			break
 		}
-		if total += e.size; total > MaxObject || len(chain) == maxChain {
+		if total += e.size; total > atMost(maxTogether, limit) || len(chain) == maxChain {
 			return "", nil, errDelta
 		}
-		if _, size, ok := deltaSizes(content); ok && size > MaxObject {
-			return "", nil, errLarge(size)
+		if len(chain) == 0 {
+			room = limit
+		}
+		if _, size, ok := deltaSizes(content); ok && size > room {
+			return "", nil, errLarge{size, room}
 		}
 		chain = append(chain, link{at, content})
 		if at, err = p.baseOf(e); errors.Is(err, fs.ErrNotExist) {
 			at = elsewhere
-			typ, data, err = other(e.baseID)
+			typ, data, err = other(e.baseID, around)
 		}
 		if err != nil {
 			return "", nil, err
@@ -268,8 +296,8 @@ func (p *pack) read(at int64, cache *baseCache, other func(OID) (string, []byte,
 // elsewhere is the offset of a base in another pack or in a file of its own.
 const elsewhere = -1
 
-// errLarge carries the size of an object above MaxObject.
-type errLarge int64
+// errLarge reports an object, or a part of it, above what is read.
+type errLarge struct{ size, limit int64 }
 
 func (e errLarge) Error() string { return "the object is too large" }
 

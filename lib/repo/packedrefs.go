@@ -30,20 +30,60 @@ func findPackedRef(path, name string, idLen int) (OID, bool, error) {
 			return id, ok, nil
 		}
 	}
-	if errors.Is(err, errPackedRefs) {
-		return "", false, fault.New(fault.RefBroken, "packed-refs is damaged, so ref %s cannot be read", fault.Quote(name))
+	return "", false, packedRefsError(err, name)
+}
+
+// findPackedBelow returns the first ref in packed-refs whose name lies below name,
+// or "".
+func findPackedBelow(path, name string, idLen int) (string, error) {
+	f, size, err := openSized(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
 	}
-	return "", false, fault.Wrap(err, fault.IOFailed, "cannot read packed-refs")
+	below := ""
+	if err == nil {
+		defer f.Close()
+		prefix := name + "/"
+		err = walkPackedRefs(f, size, prefix, idLen, func(_ OID, found string) bool {
+			if strings.HasPrefix(found, prefix) {
+				below = found
+			}
+			return below != ""
+		})
+	}
+	if err != nil {
+		return "", packedRefsError(err, name)
+	}
+	return below, nil
+}
+
+func packedRefsError(err error, name string) error {
+	if errors.Is(err, errPackedRefs) {
+		return fault.New(fault.RefBroken, "packed-refs is damaged, so ref %s cannot be read", fault.Quote(name))
+	}
+	return fault.Wrap(err, fault.IOFailed, "cannot read packed-refs")
 }
 
 var errPackedRefs = errors.New("packed-refs is damaged")
 
-func searchPackedRefs(f io.ReaderAt, size int64, name string, idLen int) (OID, bool, error) {
+func searchPackedRefs(f io.ReaderAt, size int64, name string, idLen int) (id OID, ok bool, err error) {
+	err = walkPackedRefs(f, size, name, idLen, func(at OID, found string) bool {
+		if found == name {
+			id, ok = at, true
+		}
+		return ok
+	})
+	return id, ok, err
+}
+
+// walkPackedRefs calls fn with refs from somewhere before the place where name
+// stands, or would, to some way behind it, until fn returns true.
+func walkPackedRefs(f io.ReaderAt, size int64, name string, idLen int, fn func(OID, string) bool) error {
 	lo, hi := int64(0), size
 	if size > packedWindow {
 		head := make([]byte, 512)
 		if _, err := f.ReadAt(head, 0); err != nil {
-			return "", false, noEOF(err)
+			return noEOF(err)
 		}
 		line, _, _ := bytes.Cut(head, []byte("\n"))
 		sorted := bytes.HasPrefix(line, []byte("# pack-refs with:")) && bytes.Contains(append(line, ' '), []byte(" sorted "))
@@ -54,7 +94,7 @@ func searchPackedRefs(f io.ReaderAt, size int64, name string, idLen int) (OID, b
 			at, found, err := refAfter(f, middle, hi, idLen)
 			switch {
 			case err != nil:
-				return "", false, err
+				return err
 			case at >= hi:
 				hi = middle + 1 // a line may begin exactly there
 			case found <= name:
@@ -70,7 +110,7 @@ func searchPackedRefs(f io.ReaderAt, size int64, name string, idLen int) (OID, b
 	// The last line may reach beyond hi.
 	block := make([]byte, min(hi-lo+packedWindow, size-lo))
 	if _, err := f.ReadAt(block, lo); err != nil && err != io.EOF {
-		return "", false, err
+		return err
 	}
 	for line := range bytes.Lines(block) {
 		if line[0] == '#' || line[0] == '^' || line[0] == '\n' {
@@ -80,17 +120,17 @@ func searchPackedRefs(f io.ReaderAt, size int64, name string, idLen int) (OID, b
 			if lo+int64(len(block)) < size {
 				break // cut off by the window
 			}
-			return "", false, errPackedRefs // cut off by a crash: as for Git, what follows is not known to be absent
+			return errPackedRefs // cut off by a crash: as for Git, what follows is not known to be absent
 		}
 		id, found, ok := packedRefLine(line, idLen)
 		if !ok {
-			return "", false, errPackedRefs
+			return errPackedRefs
 		}
-		if found == name {
-			return id, true, nil
+		if fn(id, found) {
+			return nil
 		}
 	}
-	return "", false, nil
+	return nil
 }
 
 // refAfter returns the first line after offset at that names a ref, or hi when

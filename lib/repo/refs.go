@@ -137,6 +137,10 @@ func parseRef(text string, idLen int) (refValue, bool) {
 	return refValue{id: OID(id)}, isHex(id)
 }
 
+// ValidRefName reports whether a ref may have this name, by the rules of
+// `git check-ref-format`.
+func ValidRefName(name string) bool { return validRefName(name) }
+
 // validRefName applies the rules of `git check-ref-format`, so that a name may be
 // joined into a path; one level is enough ("HEAD").
 func validRefName(name string) bool {

@@ -8,8 +8,10 @@
 // clones, unknown extensions) is answered by the git program, version 2.31 or
 // newer, behind the same interface; [Repo.Reason] says why.
 //
-// The package writes nothing by itself: no object, no ref, no index and no file
-// of a worktree. Replacement objects (refs/replace) and grafts are not applied,
+// Writing is for logs that are kept in refs of their own: [Repo.WriteObjects] and
+// [Repo.UpdateRef] make objects durable before a ref names them, and move refs by
+// Git's own protocol. The package never changes an index, a branch that is checked
+// out or a file of a worktree. Replacement objects (refs/replace) and grafts are not applied,
 // because evidence is what was committed and both are local views of it; the
 // boundary of a shallow clone is. Environment variables of Git are read through
 // [Options].
@@ -18,7 +20,9 @@ package repo
 import (
 	"context"
 	"os"
+	"sync"
 	"sync/atomic"
+	"time"
 
 	"kxm/lib/fault"
 )
@@ -56,14 +60,20 @@ type Repo struct {
 	native         *nativeBackend
 	shallow        shallowList
 	versionSeen    atomic.Bool // the git program is new enough
+	writerOnce     sync.Once
+	writer         *writer
+	writerErr      error
+	shortPause     time.Duration // of tests: see pauseCreated
 }
 
 // backend is what differs between reading a repository's files and asking git.
 // Names of refs are full ("HEAD", "refs/…"); ids are full.
 type backend interface {
-	object(ctx context.Context, id OID) (typ string, data []byte, err error)
+	object(ctx context.Context, id OID, limit int64) (typ string, data []byte, err error)
 	header(ctx context.Context, id OID) (typ string, size int64, err error)
 	ref(ctx context.Context, name string) (id OID, ok bool, err error)
+	plainRef(ctx context.Context, name string) (id OID, ok bool, err error)
+	conflicting(ctx context.Context, name string) (other string, err error)
 	resolve(ctx context.Context, rev string) (OID, error)
 	index(ctx context.Context, prefixes []string) ([]IndexEntry, error)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -115,8 +116,9 @@ func (r *Repo) configFiles() []string {
 
 // configLoader reads files and what they include, in order.
 type configLoader struct {
-	home    string
-	entries []configEntry
+	home          string
+	unconditional bool // pass over files that an includeIf names
+	entries       []configEntry
 }
 
 func (l *configLoader) file(path string, depth int) error {
@@ -129,7 +131,7 @@ func (l *configLoader) file(path string, depth int) error {
 	}
 	for _, e := range entries {
 		l.entries = append(l.entries, e)
-		if strings.HasPrefix(e.key, "includeif.") {
+		if strings.HasPrefix(e.key, "includeif.") && !l.unconditional {
 			return errAskConfig
 		}
 		if e.key != "include.path" || e.value == "" {
@@ -192,6 +194,14 @@ func (r *Repo) RemoteURL(ctx context.Context) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// HasRemote reports whether any remote is configured.
+func (r *Repo) HasRemote(ctx context.Context) (bool, error) {
+	entries, err := r.settings(ctx)
+	return slices.ContainsFunc(entries, func(e configEntry) bool {
+		return strings.HasPrefix(e.key, "remote.") && strings.HasSuffix(e.key, ".url")
+	}), err
 }
 
 // HooksDir returns the absolute path of the folder of hooks, which core.hooksPath

@@ -223,7 +223,7 @@ func (s *store) search(id OID, loose func(dir string) error, packed func(p *pack
 			s.last.Store(p)
 			return true, nil
 		case errors.As(err, &large):
-			return true, tooLarge(id, int64(large))
+			return true, tooLarge(id, large.size, large.limit)
 		case !errors.Is(err, fs.ErrNotExist):
 			note(damaged(id, p, err))
 		}
@@ -291,8 +291,8 @@ func damaged(id OID, p *pack, err error) error {
 // writes none such to disk.
 const maxElsewhere = 8
 
-// read returns an object that was proved to match its id.
-func (s *store) read(id OID, depth int) (typ string, data []byte, err error) {
+// read returns an object of at most limit bytes that was proved to match its id.
+func (s *store) read(id OID, limit int64, depth int) (typ string, data []byte, err error) {
 	if depth > maxElsewhere {
 		return "", nil, errDelta
 	}
@@ -304,13 +304,13 @@ func (s *store) read(id OID, depth int) (typ string, data []byte, err error) {
 	}
 	err = s.search(id,
 		func(dir string) error {
-			if typ, _, data, err = readLoose(dir, id, false); err != nil {
+			if typ, _, data, err = readLoose(dir, id, limit, false); err != nil {
 				return err
 			}
 			return verify()
 		},
 		func(p *pack, at int64) error {
-			typ, data, err = p.read(at, &s.cache, func(base OID) (string, []byte, error) { return s.read(base, depth+1) })
+			typ, data, err = p.read(at, limit, &s.cache, func(base OID, limit int64) (string, []byte, error) { return s.read(base, limit, depth+1) })
 			if err != nil {
 				return err
 			}
@@ -329,7 +329,7 @@ func (s *store) header(id OID, depth int) (typ string, size int64, err error) {
 	}
 	err = s.search(id,
 		func(dir string) error {
-			typ, size, _, err = readLoose(dir, id, true)
+			typ, size, _, err = readLoose(dir, id, MaxObject, true)
 			return err
 		},
 		func(p *pack, at int64) error {
