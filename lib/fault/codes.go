@@ -99,6 +99,7 @@ const (
 	SigningKeyEncrypted        Code = "signing_key_encrypted"
 	SigningKeyInvalid          Code = "signing_key_invalid"
 	SigningFailed              Code = "signing_failed"
+	StateVerifyFailed          Code = "state_verify_failed"
 	StateFormatUnknown         Code = "state_format_unknown"
 	StateRefBroken             Code = "state_ref_broken"
 	StateQuarantine            Code = "state_quarantine"
@@ -201,6 +202,7 @@ var infos = map[Code]Info{
 	SigningKeyEncrypted:        {ExitUsage, "the signing key has a passphrase and no agent holds it"},
 	SigningKeyInvalid:          {ExitUsage, "the signing key is malformed, of an unknown type, too short, or open to other users"},
 	SigningFailed:              {ExitFailed, "the key or its agent did not sign"},
+	StateVerifyFailed:          {ExitNo, "an event does not count for what it claims"},
 	StateFormatUnknown:         {ExitFailed, "the trust point asks for a newer store format than this program writes"},
 	StateRefBroken:             {ExitFailed, "the state ref cannot be read"},
 	StateQuarantine:            {ExitFailed, "nothing can be written while Git checks a push"},

@@ -39,7 +39,7 @@ var ownRules = [...]rule{
 // The prefixes of our own ids and digests, the types of others, and the names that
 // stand before a Git object name.
 var (
-	ownIDs      = [...]string{"ctx_", "cand_", "mem_", "journal_", "skill_"}
+	ownIDs      = [...]string{"ctx_", "cand_", "mem_", "journal_", "episode_", "skill_"}
 	ownDigests  = [...]string{"ctxrev_", "ctxpkt_", "pk_"}
 	digestTypes = [...]string{"sha1", "sha256", "sha384", "sha512", "md5", "kxt1"}
 	objectNouns = [...]string{"commit", "commits", "tree", "blob", "tag", "object", "oid", "sha", "sha1", "sha256", "digest", "hash",

@@ -1,0 +1,252 @@
+package state
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"kxm/lib/eventlog"
+	"kxm/lib/fault"
+	"kxm/lib/item"
+	"kxm/lib/repo"
+)
+
+// Store is the log of one repository as one project reads it, under the trust of its
+// own trust point.
+type Store struct {
+	Repo    *repo.Repo
+	Log     *eventlog.Log
+	Trust   *Trust
+	Project string // "" where the project has no name: then every event is foreign
+}
+
+// StoreOptions say whose state is read, and whom to trust.
+type StoreOptions struct {
+	Project   string
+	Folder    string // the folder that holds .kxm, from the top of the repository; "" or "." is the top
+	TrustRef  string // --trust-ref; "" when it was not given
+	RemoteRef string // [state] remoteRef of the worktree's configuration
+	Now       func() time.Time
+}
+
+// OpenStore finds the trust point, reads what stands there, and prepares the log. It
+// writes nothing.
+func OpenStore(ctx context.Context, r *repo.Repo, o StoreOptions) (*Store, error) {
+	log, err := eventlog.Open(ctx, r, eventlog.Options{RemoteRef: o.RemoteRef, Now: o.Now})
+	if err != nil {
+		return nil, err
+	}
+	point, err := FindPoint(Lookups{
+		TrustRef:    o.TrustRef,
+		ConfigValue: func(key string) (string, bool, error) { return r.ConfigValue(ctx, key) },
+		Resolve: func(revision string) (string, bool, error) {
+			id, err := r.Resolve(ctx, revision)
+			if fault.Is(err, fault.RevisionNotFound) {
+				return "", false, nil
+			}
+			return string(id), err == nil, err
+		},
+		HasRemote: func() (bool, error) { return r.HasRemote(ctx) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{Repo: r, Log: log, Project: o.Project}
+	var signers, configuration []byte
+	if point.Commit != "" {
+		files, err := r.CommitFS(ctx, repo.OID(point.Commit), strings.TrimPrefix(path.Clean("/"+o.Folder), "/"))
+		if err != nil {
+			return nil, err
+		}
+		if signers, err = readOptional(files, AllowedSignersFile); err != nil {
+			return nil, err
+		}
+		if configuration, err = readOptional(files, ConfigFile); err != nil {
+			return nil, err
+		}
+	}
+	s.Trust, err = NewTrust(point, signers, configuration)
+	return s, err
+}
+
+// readOptional reads a file; one that does not exist is nil.
+func readOptional(fsys fs.FS, name string) ([]byte, error) {
+	data, err := fs.ReadFile(fsys, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fault.Wrap(err, fault.IOFailed, "cannot read %s at the trust point", path.Base(name))
+	}
+	return data, nil
+}
+
+// When says which state of the log is read: as of a time, as it was at a commit of
+// the log, or (both zero) now.
+type When struct {
+	AsOf time.Time
+	At   string
+}
+
+// Key folds one key.
+func (s *Store) Key(ctx context.Context, key string, w When) (Key, error) {
+	snapshot, err := s.Log.Snapshot(ctx, w.At)
+	if err != nil {
+		return Key{}, err
+	}
+	return s.KeyAt(ctx, snapshot, key, w.AsOf)
+}
+
+// KeyAt folds one key of a snapshot.
+func (s *Store) KeyAt(ctx context.Context, snapshot *eventlog.Snapshot, key string, asOf time.Time) (Key, error) {
+	key = NormalKey(key)
+	events, err := s.Source(ctx, snapshot).Key(key)
+	if err != nil {
+		return Key{}, err
+	}
+	k := FoldKey(key, events, s.Trust, asOf)
+	k.Project = s.Project
+	return k, nil
+}
+
+// Source is what the commands of a [Batch] look things up in: a snapshot, for as long
+// as the context lives.
+func (s *Store) Source(ctx context.Context, snapshot *eventlog.Snapshot) Source {
+	return source{ctx, s, snapshot}
+}
+
+type source struct {
+	ctx      context.Context
+	store    *Store
+	snapshot *eventlog.Snapshot
+}
+
+// Key implements Source.
+func (s source) Key(name string) ([]Checked, error) {
+	records, err := s.snapshot.Key(s.ctx, s.store.Project, name)
+	if err != nil {
+		return nil, err
+	}
+	return Check(recordsOf(records), s.store.Trust, s.store.Project).Events, nil
+}
+
+// Find implements Source.
+func (s source) Find(id string) (*Checked, error) { return s.store.Event(s.ctx, s.snapshot, id) }
+
+// Event returns one event of the project with what its signatures prove, wherever it
+// lies; nil when it is not there, or is another project's.
+func (s *Store) Event(ctx context.Context, snapshot *eventlog.Snapshot, id string) (*Checked, error) {
+	record, ok, err := snapshot.Find(ctx, BareID(id))
+	if err != nil || !ok {
+		return nil, err
+	}
+	set := Check(recordsOf([]eventlog.Record{record}), s.Trust, s.Project)
+	if len(set.Events) == 0 {
+		return nil, nil
+	}
+	return &set.Events[0], nil
+}
+
+// All is everything that a log holds of a project.
+type All struct {
+	Set     Set
+	Keys    []Key // by key
+	Journal Journal
+}
+
+// All reads and folds the whole log.
+func (s *Store) All(ctx context.Context, w When) (*All, error) {
+	snapshot, err := s.Log.Snapshot(ctx, w.At)
+	if err != nil {
+		return nil, err
+	}
+	records, err := s.Records(ctx, snapshot)
+	if err != nil {
+		return nil, err
+	}
+	a := &All{Set: Check(records, s.Trust, s.Project)}
+	a.Keys = FoldKeys(a.Set.Events, s.Trust, w.AsOf)
+	a.Journal = FoldJournal(a.Set.Events, s.Trust, w.AsOf)
+	return a, nil
+}
+
+// Records reads every event of a snapshot, by id. All cores read.
+func (s *Store) Records(ctx context.Context, snapshot *eventlog.Snapshot) ([]Record, error) {
+	keys, err := snapshot.Folders(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	days, err := snapshot.Folders(ctx, true)
+	if err != nil {
+		return nil, err
+	}
+	var mu sync.Mutex
+	var all []Record
+	err = snapshot.EachRecords(ctx, append(keys, days...), func(_ int, records []eventlog.Record) error {
+		converted := recordsOf(records)
+		mu.Lock()
+		defer mu.Unlock()
+		all = append(all, converted...)
+		return nil
+	})
+	slices.SortFunc(all, func(a, b Record) int { return cmp.Or(strings.Compare(a.ID, b.ID), strings.Compare(a.Path, b.Path)) })
+	return all, err
+}
+
+// recordsOf gives the log's records the form that Check reads.
+func recordsOf(stored []eventlog.Record) []Record {
+	records := make([]Record, len(stored))
+	for i, r := range stored {
+		records[i] = Record{ID: r.ID, Path: r.Path, Event: r.Event, Err: r.Err}
+		for _, sig := range r.Signatures {
+			records[i].Signatures = append(records[i].Signatures, SignatureFile{Name: sig.Name, Data: sig.Data, Err: sig.Err})
+		}
+	}
+	return records
+}
+
+// ItemFilter says which items of a fold are wanted.
+type ItemFilter struct {
+	State   bool // values and proposals
+	Journal bool // entries and episodes
+	Ended   bool // superseded values, and what was rejected or withdrawn
+}
+
+// Items returns the items of a fold and the gaps that a reader's stream must carry
+// with them.
+func (a *All) Items(t *Trust, f ItemFilter) ([]item.Item, []item.Gap) {
+	var items []item.Item
+	gaps := append(t.Gaps(), a.Set.Gaps()...)
+	if f.State {
+		for i := range a.Keys {
+			items = append(items, a.Keys[i].Items()...)
+			gaps = append(gaps, a.Keys[i].Gaps()...)
+		}
+	}
+	if f.Journal {
+		items = append(items, a.Journal.Items()...)
+		gaps = append(gaps, a.Journal.Gaps()...)
+	}
+	if f.Ended {
+		return items, gaps
+	}
+	live := items[:0]
+	for _, it := range items {
+		if it.Status != item.StatusSuperseded && it.Status != item.StatusRejected {
+			live = append(live, it)
+		}
+	}
+	return live, gaps
+}
+
+// Empty reports whether the repository has no log at all.
+func (s *Store) Empty(ctx context.Context) (bool, error) {
+	_, ok, err := s.Repo.Ref(ctx, eventlog.Ref)
+	return !ok, err
+}
