@@ -15,6 +15,7 @@ import (
 	"kxm/lib/memory"
 	"kxm/lib/project"
 	"kxm/lib/repo"
+	"kxm/lib/state"
 )
 
 // doctorCmd says what is set up.
@@ -113,7 +114,7 @@ func (d *doctor) examine() {
 	d.project(p, v)
 	d.records(v)
 	d.instructions(v)
-	d.trust(p)
+	d.trust(p, v)
 	d.signingKey(p)
 	d.hook(p)
 	d.mergeDriver(p, v)
@@ -191,31 +192,18 @@ func (d *doctor) instructions(v *project.View) {
 	}
 }
 
-// trust says which commit's list of signers counts: the commit that others
-// reviewed, never what lies in the worktree.
-func (d *doctor) trust(p *project.Place) {
-	if ref, ok, err := p.Repo.ConfigValue(d.ctx, "kxm.trustRef"); err == nil && ok {
-		d.resolvable(p, ref, "kxm.trustRef says so")
-		return
+// trust says which commit's list of signers counts, and why.
+func (d *doctor) trust(p *project.Place, v *project.View) {
+	const name, fix = "trust-point", "git remote set-head origin -a, or git config kxm.trustRef REF"
+	store, err := state.OpenStore(d.ctx, p.Repo, state.StoreOptions{Project: v.Config.Project, Folder: v.Dir, Now: d.s.Now})
+	switch {
+	case err != nil:
+		d.add(name, statusMissing, err.Error(), fix)
+	case !store.Trust.Point.Resolved:
+		d.add(name, statusMissing, "none, so no signature counts: "+store.Trust.Point.Why, fix)
+	default:
+		d.add(name, statusOK, store.Trust.Point.Name+", since "+store.Trust.Point.Why, "")
 	}
-	const head = "refs/remotes/origin/HEAD"
-	if _, ok, err := p.Repo.Ref(d.ctx, head); err == nil && ok {
-		d.resolvable(p, head, "it is the remote's main branch")
-		return
-	}
-	if remotes, err := p.Repo.Git(d.ctx, nil, "remote"); err == nil && len(strings.TrimSpace(string(remotes))) == 0 {
-		d.add("trust-point", statusOK, "HEAD, since there is no remote", "")
-		return
-	}
-	d.add("trust-point", statusMissing, "there is a remote, but no "+head+": no signature counts", "git remote set-head origin -a, or git config kxm.trustRef REF")
-}
-
-func (d *doctor) resolvable(p *project.Place, ref, why string) {
-	if _, err := p.Repo.Resolve(d.ctx, ref); err != nil {
-		d.add("trust-point", statusMissing, ref+" names no commit, though "+why, "git fetch, or git config kxm.trustRef REF")
-		return
-	}
-	d.add("trust-point", statusOK, ref+", since "+why, "")
 }
 
 // signingKey says where a signature would come from.

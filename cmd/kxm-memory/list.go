@@ -8,12 +8,14 @@ import (
 	"strings"
 
 	"kxm/lib/cli"
+	"kxm/lib/eventlog"
 	"kxm/lib/fault"
 	"kxm/lib/item"
 	"kxm/lib/memory"
 	"kxm/lib/project"
 	"kxm/lib/repo"
 	"kxm/lib/skill"
+	"kxm/lib/state"
 )
 
 // listCmd prints the pool.
@@ -31,11 +33,10 @@ type listCmd struct {
 
 // Codes names what the command can end with.
 func (*listCmd) Codes() []fault.Code {
-	return append(recordCodes(), fault.ProjectNotConfigured, fault.RevisionNotFound, fault.MemoryUnreadable)
+	return append(recordCodes(), fault.ProjectNotConfigured, fault.RevisionNotFound, fault.MemoryUnreadable, fault.StateRefBroken)
 }
 
-// sources of a pool. State and journal are folded from a ref of their own, which
-// holds nothing yet where it does not exist.
+// sources of a pool. State and journal are folded from a ref of their own.
 var sources = []string{"memory", "skills", "state", "journal"}
 
 // Run prints the items, then the gaps.
@@ -45,6 +46,9 @@ func (c *listCmd) Run(s *cli.Session) error {
 		return err
 	}
 	pool, err := c.pool(context.Background(), s, from, scopes)
+	if err == nil {
+		err = c.addState(context.Background(), s, pool, from)
+	}
 	if err != nil {
 		// In a pipe without pipefail the reader must not take this for a new project.
 		g := item.Gap{Gap: "pool_unavailable:" + string(codeOf(err))}
@@ -127,6 +131,35 @@ func parseScopes(text string) ([]item.Scope, error) {
 type pool struct {
 	item.Pool
 	unreadable int // memory files
+	place      *project.Place
+	view       *project.View
+}
+
+// addState adds the values, proposals and journal entries of the state ref. It does
+// not belong to any branch, so it is read as it is now, whatever else is viewed.
+func (c *listCmd) addState(ctx context.Context, s *cli.Session, out *pool, from []string) error {
+	wanted := state.ItemFilter{State: slices.Contains(from, "state"), Journal: slices.Contains(from, "journal"), Ended: c.All}
+	if !wanted.State && !wanted.Journal || out.place == nil || out.place.Repo == nil {
+		return nil
+	}
+	if _, ok, err := out.place.Repo.Ref(ctx, eventlog.Ref); err == nil && !ok {
+		return nil // no state at all: nothing to trust, and no name needed
+	}
+	name, err := out.view.Project(c.Project)
+	if err != nil {
+		return err
+	}
+	store, err := state.OpenStore(ctx, out.place.Repo, state.StoreOptions{Project: name, Folder: out.view.Dir, Now: s.Now})
+	if err != nil {
+		return err
+	}
+	all, err := store.All(ctx, state.When{})
+	if err != nil {
+		return err
+	}
+	items, gaps := all.Items(store.Trust, wanted)
+	out.Items, out.Gaps = append(out.Items, items...), append(out.Gaps, gaps...)
+	return nil
 }
 
 func (c *listCmd) pool(ctx context.Context, s *cli.Session, from []string, scopes []item.Scope) (*pool, error) {
@@ -147,7 +180,7 @@ func (c *listCmd) pool(ctx context.Context, s *cli.Session, from []string, scope
 		v, err = p.Worktree(ctx)
 	}
 	if err != nil || !v.Exists {
-		return &pool{}, err
+		return &pool{place: p, view: v}, err
 	}
 	facts := &memory.Set{}
 	if slices.Contains(from, "memory") {
@@ -160,7 +193,7 @@ func (c *listCmd) pool(ctx context.Context, s *cli.Session, from []string, scope
 	if slices.Contains(from, "skills") {
 		skills, problems = skill.Promoted(v.Kxm)
 	}
-	return c.assemble(v, p.Repo != nil, facts, skills, problems, scopes)
+	return c.assemble(p, v, facts, skills, problems, scopes)
 }
 
 // committed reads what may be dispatched.
@@ -205,7 +238,7 @@ func (c *listCmd) committed(ctx context.Context, s *cli.Session, from []string, 
 		facts = &memory.Set{}
 	}
 	head.Blob = committed.Blob
-	return c.assemble(head, true, facts, skills, problems, scopes)
+	return c.assemble(p, head, facts, skills, problems, scopes)
 }
 
 // placeAtHead finds the place and views HEAD, in the time that dispatch has for Git:
@@ -227,8 +260,8 @@ func placeAtHead(ctx context.Context, s *cli.Session) (*project.Place, *project.
 
 // assemble makes items of what was read. Only a place with records needs the
 // project's name.
-func (c *listCmd) assemble(v *project.View, inRepo bool, facts *memory.Set, skills []skill.Skill, problems []skill.Problem, scopes []item.Scope) (*pool, error) {
-	out := &pool{unreadable: len(facts.Problems)}
+func (c *listCmd) assemble(p *project.Place, v *project.View, facts *memory.Set, skills []skill.Skill, problems []skill.Problem, scopes []item.Scope) (*pool, error) {
+	out := &pool{unreadable: len(facts.Problems), place: p, view: v}
 	project := ""
 	if len(facts.Records)+len(facts.Duplicates)+len(facts.Problems)+len(skills)+len(problems) > 0 {
 		var err error
@@ -237,7 +270,7 @@ func (c *listCmd) assemble(v *project.View, inRepo bool, facts *memory.Set, skil
 		}
 	}
 	o := memory.ItemOptions{Project: project, Blob: v.Blob, Scopes: scopes, All: c.All, Committed: c.Committed}
-	if inRepo {
+	if p.Repo != nil {
 		o.Folder = v.Folder()
 	}
 	out.Items, out.Gaps = facts.Items(o)

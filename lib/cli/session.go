@@ -223,3 +223,11 @@ func cause(err error) error {
 	}
 	return err
 }
+
+// Say prints a line on standard error unless -q was given: what a person must see
+// beside the answer, such as the text that was signed.
+func (s *Session) Say(format string, args ...any) {
+	if !s.Globals.Quiet {
+		s.diagnose(fmt.Sprintf(format, args...))
+	}
+}

@@ -15,7 +15,7 @@ func TestPrograms(t *testing.T) {
 		UpdateScripts:       *Update,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		Cmds:                map[string]func(ts *testscript.TestScript, neg bool, args []string){"exits": exits},
+		Cmds:                Commands,
 		Setup: func(env *testscript.Env) error {
 			for _, kv := range onPath(t, filepath.Join(env.WorkDir, ".home")) {
 				if !strings.HasPrefix(kv, "TMPDIR=") {

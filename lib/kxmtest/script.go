@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -32,8 +33,7 @@ func Main(m *testing.M, programs map[string]func()) {
 // added to every object of its .ndjson files and the keys in reverse order, which
 // may change no answer (golden files begin with "want").
 //
-// Besides testscript's own commands, "exits N PROGRAM ARGS…" runs a program and
-// wants exactly that exit status.
+// Besides testscript's own commands there are those of Commands.
 func RunScripts(t *testing.T, dir string) {
 	t.Run("plain", func(t *testing.T) { runScripts(t, dir, false) })
 	if !*Update {
@@ -60,7 +60,7 @@ func runScripts(t *testing.T, dir string, foreign bool) {
 		UpdateScripts:       *Update && !foreign,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		Cmds:                map[string]func(ts *testscript.TestScript, neg bool, args []string){"exits": exits},
+		Cmds:                Commands,
 		Setup: func(env *testscript.Env) error {
 			home := filepath.Join(env.WorkDir, ".home")
 			if err := os.MkdirAll(home, 0o755); err != nil {
@@ -71,7 +71,7 @@ func runScripts(t *testing.T, dir string, foreign bool) {
 					env.Vars = append(env.Vars, kv)
 				}
 			}
-			env.Vars = append(env.Vars, "SOURCE_DATE_EPOCH="+strconv.FormatInt(Now().Unix(), 10), "GIT_CONFIG_COUNT=1",
+			env.Vars = append(env.Vars, "KXM_FSYNC=none", "SOURCE_DATE_EPOCH="+strconv.FormatInt(Now().Unix(), 10), "GIT_CONFIG_COUNT=1",
 				"GIT_CONFIG_KEY_0=init.defaultBranch", "GIT_CONFIG_VALUE_0=main", "GIT_CEILING_DIRECTORIES="+filepath.Dir(env.WorkDir))
 			if foreign {
 				return addForeign(env.WorkDir)
@@ -79,6 +79,76 @@ func runScripts(t *testing.T, dir string, foreign bool) {
 			return nil
 		},
 	})
+}
+
+// Commands are what scripts have besides testscript's own:
+//
+//	exits N PROGRAM ARGS…       run a program and want exactly that exit status
+//	set NAME FIELD              set a variable to a field (a.b.c) of the first object in
+//	                            the last standard output
+//	signers FILE WHO=NS,NS …    write a list of allowed signers; WHO signs with the key
+//	                            $WORK/WHO, made if it is not there, as WHO@example.com
+//	project DIR WHO=NS,NS …     make a repository, the project "demo" with these signers
+//	                            in one commit; Git's user.email is agent@example.com
+var Commands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
+	"exits": exits, "set": set, "signers": signers, "project": project,
+}
+
+func set(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: set NAME FIELD")
+	}
+	var value any
+	if err := json.NewDecoder(strings.NewReader(ts.ReadFile("stdout"))).Decode(&value); err != nil {
+		ts.Fatalf("set: %v", err)
+	}
+	for name := range strings.SplitSeq(args[1], ".") {
+		object, _ := value.(map[string]any)
+		value = object[name]
+	}
+	text, ok := value.(string)
+	if !ok {
+		ts.Fatalf("set: the standard output has no text %s", args[1])
+	}
+	ts.Setenv(args[0], text)
+}
+
+func signers(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: signers FILE WHO=NAMESPACES…")
+	}
+	var list strings.Builder
+	for _, arg := range args[1:] {
+		who, namespaces, ok := strings.Cut(arg, "=")
+		if !ok {
+			ts.Fatalf("signers: %s is not WHO=NAMESPACES", arg)
+		}
+		key := filepath.Join(ts.Getenv("WORK"), who)
+		if _, err := os.Lstat(key); errors.Is(err, fs.ErrNotExist) {
+			ts.Check(ts.Exec("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", who, "-f", key))
+		}
+		public, err := os.ReadFile(key + ".pub")
+		ts.Check(err)
+		fmt.Fprintf(&list, "%s@example.com namespaces=\"kxm-%s\" %s", who, strings.ReplaceAll(namespaces, ",", ",kxm-"), public)
+	}
+	file := ts.MkAbs(args[0])
+	ts.Check(os.MkdirAll(filepath.Dir(file), 0o755))
+	ts.Check(os.WriteFile(file, []byte(list.String()), 0o644))
+}
+
+func project(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: project DIR WHO=NAMESPACES…")
+	}
+	git := func(args ...string) { ts.Check(ts.Exec("git", args...)) }
+	dir := ts.MkAbs(args[0])
+	git("init", "-q", dir)
+	git("-C", dir, "config", "user.email", "agent@example.com")
+	file := filepath.Join(dir, ".kxm", "allowed_signers")
+	signers(ts, false, append([]string{file}, args[1:]...))
+	ts.Check(os.WriteFile(filepath.Join(dir, ".kxm", "config.toml"), []byte("project = \"demo\"\n"), 0o644))
+	git("-C", dir, "add", ".kxm")
+	git("-C", dir, "commit", "-q", "-m", "project")
 }
 
 func exits(ts *testscript.TestScript, neg bool, args []string) {

@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"testing/fstest"
 
@@ -66,9 +65,7 @@ func TestLoad(t *testing.T) {
 	link(t, kxm, filepath.Join(outer, "out/secret.md"), "memory/absolute.md")
 	link(t, kxm, "nowhere.md", "memory/dangling.md")
 	link(t, kxm, "../shared", "memory/linked-folder.md")
-	if err := syscall.Mkfifo(filepath.Join(kxm, "memory/pipe.md"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	kxmtest.Fifo(t, filepath.Join(kxm, "memory/pipe.md"))
 	link(t, kxm, "pipe.md", "memory/linked-pipe.md")
 
 	for name, fsys := range map[string]fs.FS{"root": openRoot(t, kxm).FS(), "folder": os.DirFS(kxm)} {

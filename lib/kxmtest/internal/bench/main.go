@@ -16,7 +16,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -96,11 +95,7 @@ func (b *bench) run(c command) result {
 	if err := cmd.Wait(); err != nil {
 		fail(fmt.Errorf("%s: %v\n%s", strings.Join(c.argv, " "), err, errs[:n]))
 	}
-	r := result{wall: time.Since(start)}
-	if usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		r.rss = usage.Maxrss * 1024 // Linux counts kilobytes
-	}
-	return r
+	return result{wall: time.Since(start), rss: residentSize(cmd.ProcessState)}
 }
 
 // ratio runs a and b in turn and prints the median of a's time over b's.
