@@ -195,10 +195,10 @@ func (w *leader) retry(ctx context.Context, decide func(s *Snapshot) ([]Write, e
 			return err
 		}
 		err = w.add(ctx, s, writes)
-		if fault.Is(err, fault.RefMoved) && try < maxMoved {
+		if isMoved(err) && try < maxMoved {
 			continue
 		}
-		if fault.Is(err, fault.RefMoved) {
+		if isMoved(err) {
 			return busy(err)
 		}
 		return err

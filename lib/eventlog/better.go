@@ -77,7 +77,7 @@ func (l *Log) checkFile(ctx context.Context, p place, e repo.TreeEntry) error {
 	if id, ok := eventName(e.Name); ok {
 		data, err := l.readBlob(ctx, e, MaxEvent)
 		if err == nil {
-			_, err = checkEvent(p.path, id, data)
+			_, err = checkEvent(p.path, id, data, fields{})
 		}
 		return err
 	}

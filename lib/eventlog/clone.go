@@ -37,15 +37,7 @@ func (l *Log) CloneID(ctx context.Context) (string, error) {
 	var raw [4]byte
 	rand.Read(raw[:]) // never fails
 	id := hex.EncodeToString(raw[:])
-	temp := l.path("clone.new")
-	err = os.WriteFile(temp, []byte(id+"\n"), 0o666)
-	if err == nil {
-		err = l.r.Share(temp)
-	}
-	if err == nil {
-		err = os.Rename(temp, l.path("clone"))
-	}
-	if err != nil {
+	if err := l.replace("clone", []byte(id+"\n")); err != nil {
 		return "", fault.Wrap(err, fault.IOFailed, "cannot write the id of the clone")
 	}
 	return id, nil

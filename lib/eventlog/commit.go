@@ -108,13 +108,11 @@ func (w *leader) add(ctx context.Context, s *Snapshot, writes []Write) error {
 		}
 	}
 	if events+signatures == 0 {
-		return nil
+		// Whoever wrote them may have died before they were durable.
+		return w.l.r.FlushRef(Ref)
 	}
 	tree, _ := root.encode(&objects)
-	message := fmt.Sprintf("kxm: %d events", events)
-	if events == 0 {
-		message = fmt.Sprintf("kxm: %d signatures", signatures)
-	}
+	message := messageOf(difference{events: events, signatures: signatures})
 	var parents []repo.OID
 	if s.tip != "" {
 		parents = []repo.OID{s.tip}
@@ -122,17 +120,32 @@ func (w *leader) add(ctx context.Context, s *Snapshot, writes []Write) error {
 	return w.move(ctx, s.tip, encodeCommit(tree, parents, w.l.now(), message), message, objects)
 }
 
+// messageOf is the message of a commit that adds so much.
+func messageOf(d difference) string {
+	if d.events == 0 {
+		return fmt.Sprintf("kxm: %d signatures", d.signatures)
+	}
+	return fmt.Sprintf("kxm: %d events", d.events)
+}
+
+func isMoved(err error) bool { return fault.Is(err, fault.RefMoved) }
+
 // move writes objects and a commit, and moves the ref from the commit old to it.
 func (w *leader) move(ctx context.Context, old repo.OID, commit []byte, message string, objects []repo.NewObject) error {
 	id := w.l.r.HashObject("commit", commit)
 	objects = append(objects, repo.NewObject{Type: "commit", Data: commit})
-	// The note is made durable beside the objects, at no cost: after a power failure
-	// the lock may be there, and the note must be too.
-	if err := w.note(string(id) + "\n"); err != nil {
-		return err
-	}
 	flushed := make(chan error, 1)
-	go func() { flushed <- w.l.r.Flush(w.lock.File()) }()
+	if w.l.r.Backend() == "files" {
+		// The note that UpdateRef will ask for is made durable beside the objects, at no
+		// cost: after a power failure the lock may be there, and the note must be too. git
+		// needs none: a lock of its own with the same content must not look like ours.
+		if err := w.note(string(id) + "\n"); err != nil {
+			return err
+		}
+		go func() { flushed <- w.l.r.Flush(w.lock.File()) }()
+	} else {
+		flushed <- nil
+	}
 	_, err := w.l.r.WriteObjects(ctx, objects)
 	if flushErr := <-flushed; flushErr != nil && err == nil {
 		err = fault.Wrap(flushErr, fault.IOFailed, "cannot write to the lock of the log")
@@ -156,7 +169,10 @@ func (w *leader) set(ctx context.Context, old, id repo.OID, o repo.UpdateOptions
 		if err := w.note(note); err != nil {
 			return err
 		}
-		return w.l.r.Flush(w.lock.File())
+		if err := w.l.r.Flush(w.lock.File()); err != nil {
+			return fault.Wrap(err, fault.IOFailed, "cannot write to the lock of the log")
+		}
+		return nil
 	}
 	o.Locked = func() error { w.l.step("locked"); return nil }
 	o.Moved = func() {

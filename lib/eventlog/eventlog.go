@@ -47,6 +47,7 @@ type Log struct {
 	now       func() time.Time
 	wait      time.Duration     // for other writers
 	refWait   time.Duration     // for git's lock on the ref; 0 is the usual one
+	rounds    int               // of a sync
 	step      func(name string) // of tests: called where a crash must do no harm
 }
 
@@ -61,7 +62,7 @@ func Open(_ context.Context, r *repo.Repo, o Options) (*Log, error) {
 	if !strings.HasPrefix(o.RemoteRef, "refs/kxm/") && !strings.HasPrefix(o.RemoteRef, "refs/heads/kxm") || !repo.ValidRefName(o.RemoteRef) {
 		return nil, fault.New(fault.ConfigInvalid, "state.remoteRef is %s: it must begin with refs/kxm/ or refs/heads/kxm", fault.Quote(o.RemoteRef))
 	}
-	return &Log{r: r, remoteRef: o.RemoteRef, now: o.Now, wait: busyWait, step: func(string) {}}, nil
+	return &Log{r: r, remoteRef: o.RemoteRef, now: o.Now, wait: busyWait, rounds: maxRounds, step: func(string) {}}, nil
 }
 
 // tip returns the commit that the ref names, "" when there is no log. What cannot be

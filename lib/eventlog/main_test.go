@@ -68,6 +68,19 @@ func writer() error {
 	if err != nil {
 		return err
 	}
+	if os.Getenv("KXM_LOG_READ") != "" {
+		s, err := l.Snapshot(ctx, "")
+		if err != nil {
+			return err
+		}
+		records, err := s.Key(ctx, "p", "a")
+		if err != nil {
+			return err
+		}
+		for _, r := range records {
+			fmt.Println(r.ID)
+		}
+	}
 	if !limitFileSize() {
 		return fmt.Errorf("cannot limit the size of files")
 	}
@@ -228,10 +241,22 @@ type process struct {
 // startWriter starts a writer; extra are variables of its environment.
 func startWriter(t testing.TB, dir string, times int, extra ...string) *process {
 	t.Helper()
+	p := newWriter(t, dir, times, extra...)
+	p.start(t)
+	return p
+}
+
+func newWriter(t testing.TB, dir string, times int, extra ...string) *process {
+	t.Helper()
 	p := &process{cmd: exec.Command(os.Args[0]), done: make(chan struct{})}
 	p.cmd.Env = append(kxmtest.GitEnv(t.TempDir()), "KXM_FSYNC=none", "KXM_LOG_DIR="+dir, "KXM_LOG_TIMES="+strconv.Itoa(times))
 	p.cmd.Env = append(p.cmd.Env, extra...)
 	p.cmd.Stderr = os.Stderr
+	return p
+}
+
+func (p *process) start(t testing.TB) {
+	t.Helper()
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -251,7 +276,6 @@ func startWriter(t testing.TB, dir string, times int, extra ...string) *process 
 			p.count.Add(1)
 		}
 	}()
-	return p
 }
 
 // wait returns what the writer had acknowledged when it ended.

@@ -2,6 +2,7 @@ package eventlog
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"unicode/utf8"
 
@@ -35,13 +36,15 @@ type Signature struct {
 // fields are what the path of an event depends on.
 type fields struct{ project, key, hlc string }
 
-// readFields takes them out of an event. Whether the event is right otherwise is not
-// asked.
+// errAllFields ends the look into an event once there is nothing more to find.
+var errAllFields = errors.New("all fields are found")
+
+// readFields takes them out of an event. Whether the event is right otherwise is for
+// its reader to see, who has to look at all of it: only what stands in front of these
+// fields is known to be JSON.
 func readFields(event []byte) (f fields, err error) {
-	if err := ndjson.Validate(event); err != nil {
-		return f, err
-	}
-	err = ndjson.FieldsText(strings.TrimSpace(string(event)), func(name, value string) error {
+	found := 0
+	err = ndjson.FieldsText(string(event), func(name, value string) error {
 		var to *string
 		switch name {
 		case "project":
@@ -58,13 +61,20 @@ func readFields(event []byte) (f fields, err error) {
 			return fault.New(fault.InvalidStateEvent, "field %s is no text", name)
 		}
 		*to = text
+		if found++; found == 3 {
+			return errAllFields
+		}
 		return nil
 	})
+	if err == errAllFields {
+		err = nil
+	}
 	return f, err
 }
 
-// checkEvent proves that an event belongs under its id into its folder.
-func checkEvent(folder, id string, event []byte) (fields, error) {
+// checkEvent proves that an event belongs under its id into its folder. known are the
+// fields of another event that does: most events of a folder share project and key.
+func checkEvent(folder, id string, event []byte, known fields) (fields, error) {
 	var f fields
 	if len(event) > MaxEvent {
 		return f, invalid(id, "has %d bytes, more than the %d that an event may have", len(event), MaxEvent)
@@ -81,6 +91,9 @@ func checkEvent(folder, id string, event []byte) (fields, error) {
 	}
 	if f.hlc != id[:hlcLen] {
 		return f, invalid(id, "has the stamp %s", fault.Quote(f.hlc))
+	}
+	if f.hlc != "" && known.hlc != "" && f.project == known.project && f.key == known.key && !strings.HasPrefix(folder, "j/") {
+		return f, nil
 	}
 	switch p := placeOf(folder); {
 	case p.kind != eventFolder:
@@ -110,13 +123,13 @@ func checkSignature(id, name string, sig []byte) error {
 	return nil
 }
 
-// read returns the record of an event's entry.
-func (l *Log) readRecord(ctx context.Context, p place, id string, e repo.TreeEntry) Record {
+// readRecord returns the record of an event's entry.
+func (l *Log) readRecord(ctx context.Context, p place, id string, e repo.TreeEntry, known fields) Record {
 	rec := Record{ID: id, Folder: p.path, Path: p.path + "/" + e.Name}
 	data, err := l.readBlob(ctx, e, MaxEvent)
 	var f fields
 	if err == nil {
-		f, err = checkEvent(p.path, id, data)
+		f, err = checkEvent(p.path, id, data, known)
 	}
 	if err != nil {
 		rec.Err = err
@@ -163,8 +176,11 @@ type Write struct {
 // would not be read again.
 func (w *Write) check() error {
 	if w.Event != nil {
-		if _, err := checkEvent(w.Folder, w.ID, w.Event); err != nil {
+		if _, err := checkEvent(w.Folder, w.ID, w.Event, fields{}); err != nil {
 			return err
+		}
+		if err := ndjson.Validate(w.Event); err != nil {
+			return fault.Wrap(err, fault.InvalidStateEvent, "event %s cannot be read", fault.Quote(w.ID))
 		}
 	} else if placeOf(w.Folder).kind != eventFolder || !ValidID(w.ID) {
 		return invalid(w.ID, "lies in %s, which is no folder of events", fault.Quote(w.Folder))

@@ -17,10 +17,11 @@ import (
 // Snapshot is the log as it was at one commit. It does not change, whoever writes
 // meanwhile, and is safe for concurrent use.
 type Snapshot struct {
-	l    *Log
-	tip  repo.OID
-	root repo.OID
-	top  []repo.TreeEntry
+	l      *Log
+	tip    repo.OID
+	root   repo.OID
+	top    []repo.TreeEntry
+	newest bool // it is where the ref was, not at a revision that somebody named
 }
 
 // Snapshot returns the log at the revision rev, which must be a commit of a log; ""
@@ -31,7 +32,11 @@ func (l *Log) Snapshot(ctx context.Context, rev string) (*Snapshot, error) {
 		if err != nil {
 			return nil, err
 		}
-		return l.at(ctx, tip)
+		s, err := l.at(ctx, tip)
+		if err == nil {
+			s.newest = true
+		}
+		return s, err
 	}
 	id, err := l.r.Resolve(ctx, rev)
 	if err != nil {
@@ -238,12 +243,17 @@ func parallel(ctx context.Context, n int, fn func(ctx context.Context, i int) er
 // id.
 func (l *Log) records(ctx context.Context, p place, entries []repo.TreeEntry) ([]Record, error) {
 	records := make([]Record, 0, len(entries))
+	var known fields
 	for _, e := range entries {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
 		if id, ok := eventName(e.Name); ok && e.Mode != repo.ModeFolder {
-			records = append(records, l.readRecord(ctx, p, id, e))
+			r := l.readRecord(ctx, p, id, e, known)
+			if r.Err == nil {
+				known = fields{r.Project, r.Key, r.HLC}
+			}
+			records = append(records, r)
 		}
 	}
 	for _, e := range entries {

@@ -89,7 +89,7 @@ func (w *leader) claim() ([]batch, error) {
 	}
 	var batches []batch
 	for _, name := range names {
-		b, err := w.l.readBatch(name)
+		b, err := w.l.readBatch(takenDir, name)
 		if err != nil {
 			// Cut off by a power failure, or never ours. Its writer, if there is one, must
 			// not take it for committed, so it stays, and doctor names it.
@@ -118,10 +118,10 @@ func batchNames(dir string) ([]string, error) {
 	return names, nil
 }
 
-// readBatch reads a batch that was claimed and checks it as Append does.
-func (l *Log) readBatch(name string) (batch, error) {
+// readBatch reads a batch and checks it as Append does.
+func (l *Log) readBatch(dir, name string) (batch, error) {
 	b := batch{name: name}
-	path := l.path(takenDir + name)
+	path := l.path(dir + name)
 	st, err := os.Lstat(path)
 	if err != nil {
 		return b, err

@@ -9,6 +9,7 @@ import (
 	"os"
 	"sort"
 	"sync"
+	"sync/atomic"
 )
 
 // rawLen is the length of a SHA-1 id in bytes. Only the git program reads
@@ -123,6 +124,38 @@ func (x *packIndex) find(id [rawLen]byte) (offset int64, ok bool, err error) {
 		guess = lo + (hi-lo)/2
 	}
 	return 0, false, nil
+}
+
+// warming reads a file piece by piece until that has cost about as much as reading
+// all of it, and keeps it from then on. So one lookup costs the same in a repository
+// of any size, and a hundred thousand of them need no system call each.
+type warming struct {
+	file  io.ReaderAt
+	size  int64
+	reads atomic.Int64
+	whole atomic.Pointer[[]byte]
+}
+
+const (
+	warmEach = 8 << 10  // bytes that a read of a piece is worth
+	warmMost = 64 << 20 // larger files are never kept: 2.4 million objects
+)
+
+func (w *warming) ReadAt(p []byte, off int64) (int, error) {
+	whole := w.whole.Load()
+	if whole == nil {
+		if n := w.reads.Add(1); w.size > warmMost || n*warmEach < w.size || (n-1)*warmEach >= w.size {
+			return w.file.ReadAt(p, off)
+		}
+		// This is the one read that reaches the size.
+		data := make([]byte, w.size)
+		if _, err := w.file.ReadAt(data, 0); err != nil {
+			return w.file.ReadAt(p, off)
+		}
+		whole = &data
+		w.whole.Store(whole)
+	}
+	return bytes.NewReader(*whole).ReadAt(p, off)
 }
 
 // offset reads the offset of the i-th object from a version 2 index: 31 bits, or

@@ -28,8 +28,14 @@ func (n *nativeBackend) writeObjects(ctx context.Context, w *writer, objects []l
 	if len(objects) > packAbove {
 		args = append(w.durably(n.r), "index-pack", "--stdin")
 	}
-	_, err := n.r.run(ctx, bytes.NewReader(encodePack(n.r.format, objects)), args...)
-	return err
+	pack := encodePack(n.r.format, objects)
+	for try := 0; ; try++ {
+		_, err := n.r.run(ctx, bytes.NewReader(pack), args...)
+		// git itself fails when gc removes an empty folder while it makes a file in it.
+		if err == nil || try == maxVanished || !strings.Contains(gitStderr(err), "No such file or directory") {
+			return err
+		}
+	}
 }
 
 // encodePack makes a pack without deltas.

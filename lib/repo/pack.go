@@ -35,7 +35,7 @@ func (p *pack) index() (*packIndex, error) {
 		if err != nil {
 			return nil, err
 		}
-		if p.idx, p.idxErr = openIndex(f, size); p.idxErr != nil {
+		if p.idx, p.idxErr = openIndex(&warming{file: f, size: size}, size); p.idxErr != nil {
 			f.Close()
 			p.idxErr = fmt.Errorf("%s.idx: %w", p.base, p.idxErr)
 		}

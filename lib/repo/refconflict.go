@@ -29,6 +29,15 @@ func (b *filesBackend) plainRef(ctx context.Context, name string) (OID, bool, er
 	return v.id, ok, err
 }
 
+// PackedRef returns what the file packed-refs says about a ref, which a file of the
+// ref's own hides, also a damaged one.
+func (r *Repo) PackedRef(ctx context.Context, name string) (id OID, ok bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return "", false, err
+	}
+	return findPackedRef(filepath.Join(r.commonDir, "packed-refs"), name, r.idLength())
+}
+
 // ConflictingRef returns a ref that keeps this absent one from being made: one whose
 // name is a folder in this name, or one below it; "" if there is none.
 func (r *Repo) ConflictingRef(ctx context.Context, name string) (string, error) {

@@ -414,7 +414,7 @@ func (r *Repo) RecoverRef(ctx context.Context, name, note string) (removed bool,
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		// It died before it made the lock, or after it moved the ref: then the new value
 		// may not be durable yet, and whoever finds it must be able to rely on it.
-		return false, r.syncFolderOf(lock)
+		return false, r.FlushRef(name)
 	}
 	if err != nil {
 		return false, fault.Wrap(err, fault.IOFailed, "cannot read the lock of ref %s", fault.Quote(name))
@@ -438,13 +438,20 @@ func (r *Repo) RecoverRef(ctx context.Context, name, note string) (removed bool,
 	return true, nil
 }
 
-func (r *Repo) syncFolderOf(path string) error {
+// FlushRef makes the present value of a ref durable, whoever moved it: a process that
+// was killed may have left that out. What git packed or keeps elsewhere it flushed.
+func (r *Repo) FlushRef(name string) error {
 	w, err := r.writing()
 	if err != nil {
 		return err
 	}
-	if err := w.disk.syncFolder(filepath.Dir(path), true); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fault.Wrap(err, fault.IOFailed, "cannot make the ref durable")
+	top := r.commonDir
+	if r.perWorktree(name) {
+		top = r.gitDir
+	}
+	folder := filepath.Dir(filepath.Join(top, filepath.FromSlash(name)))
+	if err := w.disk.syncFolder(folder, true); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fault.Wrap(err, fault.IOFailed, "cannot make ref %s durable", fault.Quote(name))
 	}
 	return nil
 }

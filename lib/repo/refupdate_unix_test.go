@@ -399,3 +399,21 @@ func TestSharedRepository(t *testing.T) {
 		t.Errorf("a mode that keeps the owner out: %v", err)
 	}
 }
+
+func TestFlushRef(t *testing.T) {
+	dir := t.TempDir()
+	kxmtest.Git(t, dir, "init", "-q")
+	r, c := open(t, dir, ""), newCommits(t, dir, 1)
+	if err := r.FlushRef(testRef); err != nil {
+		t.Errorf("a ref whose folder is missing: %v", err)
+	}
+	if err := r.UpdateRef(t.Context(), testRef, "", c[0], UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	no := errors.New("no")
+	tr := trace{fail: map[string]error{"syncFolder": no}}
+	tr.attach(t, r)
+	if err := r.FlushRef(testRef); !errors.Is(err, no) || len(tr.steps) != 1 || tr.steps[0] != "syncFolder refs/kxm" {
+		t.Errorf("%v, steps %v", err, tr.steps)
+	}
+}

@@ -141,6 +141,9 @@ func (r *Repo) GitDir() string { return r.gitDir }
 // share; it is GitDir except in a linked worktree.
 func (r *Repo) CommonDir() string { return r.commonDir }
 
+// ObjectsDir returns the absolute path of the folder that new objects go to.
+func (r *Repo) ObjectsDir() string { return r.objectsDir }
+
 // WorkTree returns the absolute path of the top of the worktree, without symbolic
 // links, or "" when there is none: in a bare repository, and inside a Git
 // directory.

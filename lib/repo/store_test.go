@@ -315,3 +315,43 @@ func TestMultiPackIndexAloneIsAnsweredByGit(t *testing.T) {
 		t.Error("git was not asked")
 	}
 }
+
+// countReads counts the calls of ReadAt.
+type countReads struct {
+	*strings.Reader
+	calls int
+}
+
+func (c *countReads) ReadAt(p []byte, off int64) (int, error) {
+	c.calls++
+	return c.Reader.ReadAt(p, off)
+}
+
+func TestAnIndexIsKeptOnceItWasReadOften(t *testing.T) {
+	text := strings.Repeat("0123456789abcdef", 10*warmEach/16)
+	file := &countReads{Reader: strings.NewReader(text)}
+	w := &warming{file: file, size: int64(len(text))}
+	for i := range 1000 {
+		at := int64(i * 37 % (len(text) - 8))
+		var p [8]byte
+		if n, err := w.ReadAt(p[:], at); n != 8 || err != nil || string(p[:]) != text[at:at+8] {
+			t.Fatalf("read %d gives %q, %d, %v", i, p[:n], n, err)
+		}
+	}
+	if file.calls != 10 {
+		t.Errorf("the file was read %d times", file.calls)
+	}
+	if n, err := w.ReadAt(make([]byte, 8), int64(len(text)-3)); n != 3 || err == nil {
+		t.Errorf("beyond the end: %d, %v", n, err)
+	}
+	large := &countReads{Reader: strings.NewReader(text)}
+	w = &warming{file: large, size: warmMost + 1}
+	for range 100 * warmMost / warmEach / 1000 {
+		if _, err := w.ReadAt(make([]byte, 8), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if large.calls == 0 || w.whole.Load() != nil {
+		t.Error("a large file is kept")
+	}
+}

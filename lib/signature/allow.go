@@ -33,7 +33,7 @@ func (s Signers) Allows(key Key, namespace string, at time.Time) (principal stri
 		reasons = append(reasons, fmt.Sprintf("line %d grants nothing: %s", p.Line, p.Reason))
 	}
 	if reasons == nil {
-		return "", false, "no line has the key " + key.Fingerprint()
+		return "", false, "no line is for " + key.Fingerprint()
 	}
 	return "", false, strings.Join(reasons, "; ")
 }

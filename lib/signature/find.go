@@ -85,7 +85,7 @@ func (f finder) find(origin, value string) (PrivateKey, error) {
 		}
 		p, err := f.inAgent(key)
 		if err != nil {
-			return PrivateKey{}, fault.Wrap(err, fault.SigningKeyMissing, "cannot use the key %s of %s", key.Fingerprint(), origin).
+			return PrivateKey{}, fault.Wrap(err, fault.SigningKeyMissing, "cannot use %s of %s", key.Fingerprint(), origin).
 				WithHint("add it with ssh-add, and see that SSH_AUTH_SOCK names its agent")
 		}
 		return p, nil

@@ -327,7 +327,7 @@ second namespaces="kxm-*" %[1]s
 			t.Errorf("%+v: %q %v %q", c, who, ok, why)
 		}
 	}
-	if _, ok, why := signers.Allows(b, "kxm-human", now); ok || why != "no line has the key "+b.Fingerprint() {
+	if _, ok, why := signers.Allows(b, "kxm-human", now); ok || why != "no line is for "+b.Fingerprint() {
 		t.Error(why)
 	}
 	signers, _ = ParseAllowedSigners([]byte(strings.Join(strings.Split(file, "\n")[:5], "\n")))

@@ -17,6 +17,9 @@ type Source interface {
 	Key(name string) ([]Checked, error)
 	// Find returns the event of an id, or nil.
 	Find(id string) (*Checked, error)
+	// Reviews returns the checked reviews of an entry or episode; other events may be
+	// among them.
+	Reviews(entry *Checked) ([]Checked, error)
 }
 
 // Batch carries out commands, of which later ones see what earlier ones did, and
@@ -62,7 +65,7 @@ func (b *Batch) Do(c Command, line int) (*Draft, error) {
 		return nil, err
 	}
 	b.Drafts = append(b.Drafts, d)
-	b.events = append(b.events, d.checked())
+	b.events = append(b.events, d.Checked())
 	b.name(line, d)
 	return d, nil
 }
@@ -109,7 +112,11 @@ func (b *Batch) do(w *Writer, c Command) (*Draft, error) {
 		if err != nil {
 			return nil, err
 		}
-		return w.Review(e, Review{Entry: c.Entry, To: c.To, EvidenceRefs: c.Evidence, Why: c.Why})
+		reviews, err := b.reviews(e)
+		if err != nil {
+			return nil, err
+		}
+		return w.Review(e, reviews, Review{Entry: c.Entry, To: c.To, EvidenceRefs: c.Evidence, Why: c.Why})
 	case TypeEpisode:
 		entries := make([]*Checked, len(c.Entries))
 		for i, id := range c.Entries {
@@ -151,6 +158,19 @@ func (b *Batch) keyOf(id string) (*Key, error) {
 		return &Key{}, nil
 	}
 	return b.key(e.Key)
+}
+
+// reviews returns the reviews of an entry, those of the batch too; nil has none.
+func (b *Batch) reviews(entry *Checked) ([]Checked, error) {
+	if entry == nil {
+		return nil, nil
+	}
+	reviews, err := b.Source.Reviews(entry)
+	reviews = slices.Clip(reviews)
+	for _, e := range b.events {
+		reviews = append(reviews, *e)
+	}
+	return reviews, err
 }
 
 func (b *Batch) find(id string) (*Checked, error) {

@@ -12,10 +12,12 @@ import (
 	"kxm/lib/ndjson"
 )
 
-// Key and Find make a world the store of a batch.
+// Key, Find and Reviews make a world the store of a batch.
 func (w *world) Key(string) ([]Checked, error) { return w.set().Events, nil }
 
 func (w *world) Find(id string) (*Checked, error) { return w.find(id), nil }
+
+func (w *world) Reviews(*Checked) ([]Checked, error) { return w.set().Events, nil }
 
 func (w *world) batch(actor string) *Batch {
 	return &Batch{Writer: *w.as(actor, ""), Source: w, Signing: func(o item.Origin) (Signing, error) {

@@ -19,7 +19,7 @@ func BenchmarkReadAll(b *testing.B) {
 			d, err := w.as("agent-1", "").Propose(&Key{}, Propose{Key: key, Summary: fmt.Sprintf("Releases of service %d are cut from branch %d; the key rotates weekly", n, i), EvidenceRefs: []string{"pr:12"}})
 			ids = append(ids, w.add(d, err))
 			if i == 0 {
-				c := d.checked()
+				c := d.Checked()
 				k.Events, k.Proposals = []*Checked{c}, []Proposed{{Event: c, Outcome: OutcomeOpen}}
 			}
 		}

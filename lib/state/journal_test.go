@@ -21,7 +21,7 @@ func (w *world) note(actor string, origin item.Origin, e Entry) string {
 func (w *world) review(who, id string, to Verdict) string {
 	w.Helper()
 	w.tick()
-	return w.add(w.as(who, item.OriginHuman).Review(w.find(id), Review{Entry: id, To: to, Why: "seen", EvidenceRefs: []string{"r"}}))
+	return w.add(w.as(who, item.OriginHuman).Review(w.find(id), w.set().Events, Review{Entry: id, To: to, Why: "seen", EvidenceRefs: []string{"r"}}))
 }
 
 func TestEntriesBecomeItemsByCategory(t *testing.T) {
@@ -108,6 +108,39 @@ func TestTheLatestValidReviewCounts(t *testing.T) {
 	w.trust = trusting(t, "", "")
 	if status() != "" {
 		t.Error("a review counts without any signer")
+	}
+}
+
+func TestALaterReviewCountsWhateverItsWritersClockSays(t *testing.T) {
+	w := newWorld(t)
+	id := w.note("agent-1", "", Entry{Category: "lesson", Summary: "s"})
+	w.tick()
+	w.review(alice, id, VerdictApproved)
+	w.now = w.now.Add(-time.Hour)
+	w.review(bob, id, VerdictQuarantined)
+	if n := w.journal().Records[0]; n.Verdict != VerdictQuarantined {
+		t.Errorf("by a clock that is behind: %s", n.Verdict)
+	}
+	// Many in one millisecond, of which the last is the last.
+	b := w.batch("operator")
+	stream := ""
+	for i := range 9 {
+		stream += `{"type":"journal-review","entry":"` + id + `","to":"` + []string{"rejected", "approved"}[i%2] + `","why":"x"}` + "\n"
+	}
+	if err := run(t, b, stream+`{"type":"journal-review","entry":"`+id+`","to":"approved","why":"x"}`); err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range b.Drafts {
+		w.add(d, nil)
+	}
+	if n := w.journal().Records[0]; n.Verdict != VerdictApproved || len(n.Reviews) != 12 {
+		t.Errorf("in one batch: %s of %d", n.Verdict, len(n.Reviews))
+	}
+	// One that nobody signed drags nothing.
+	w.forge(Event{Body: &Review{Entry: id, Digest: w.find(id).Digest, To: VerdictApproved, Why: "x"}, Clock: at(w.now.Add(1000 * time.Hour))}, "")
+	last := w.find(w.review(alice, id, VerdictRejected))
+	if last.Clock.Time().Sub(w.now) > 2*time.Hour {
+		t.Errorf("dragged to %s", last.Clock.Time())
 	}
 }
 

@@ -107,7 +107,7 @@ func history(t *testing.T, r *rand.Rand, events int) *world {
 		case op == 18:
 			if j := w.journal(); len(j.Records) > 0 {
 				e := j.Records[r.IntN(len(j.Records))].Event
-				save(w.as(pick(alice, bob), item.OriginHuman).Review(e, Review{Entry: e.ID, To: Verdict(pick("approved", "rejected", "quarantined")), Why: "seen"}))
+				save(w.as(pick(alice, bob), item.OriginHuman).Review(e, nil, Review{Entry: e.ID, To: Verdict(pick("approved", "rejected", "quarantined")), Why: "seen"}))
 			}
 		default:
 			other := &clones[r.IntN(len(clones))]

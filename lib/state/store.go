@@ -139,6 +139,22 @@ func (s source) Key(name string) ([]Checked, error) {
 // Find implements Source.
 func (s source) Find(id string) (*Checked, error) { return s.store.Event(s.ctx, s.snapshot, id) }
 
+// Reviews implements Source. A review comes after its entry, so older days of the
+// journal are not read.
+func (s source) Reviews(entry *Checked) ([]Checked, error) {
+	days, err := s.snapshot.Folders(s.ctx, true)
+	if err != nil {
+		return nil, err
+	}
+	first := eventlog.DayFolder(entry.Clock.String())
+	days = slices.DeleteFunc(days, func(day eventlog.FolderRef) bool { return day.Path < first })
+	records, err := s.store.records(s.ctx, s.snapshot, days)
+	if err != nil {
+		return nil, err
+	}
+	return Check(records, s.store.Trust, s.store.Project).Events, nil
+}
+
 // Event returns one event of the project with what its signatures prove, wherever it
 // lies; nil when it is not there, or is another project's.
 func (s *Store) Event(ctx context.Context, snapshot *eventlog.Snapshot, id string) (*Checked, error) {
@@ -186,9 +202,13 @@ func (s *Store) Records(ctx context.Context, snapshot *eventlog.Snapshot) ([]Rec
 	if err != nil {
 		return nil, err
 	}
+	return s.records(ctx, snapshot, append(keys, days...))
+}
+
+func (s *Store) records(ctx context.Context, snapshot *eventlog.Snapshot, folders []eventlog.FolderRef) ([]Record, error) {
 	var mu sync.Mutex
 	var all []Record
-	err = snapshot.EachRecords(ctx, append(keys, days...), func(_ int, records []eventlog.Record) error {
+	err := snapshot.EachRecords(ctx, folders, func(_ int, records []eventlog.Record) error {
 		converted := recordsOf(records)
 		mu.Lock()
 		defer mu.Unlock()

@@ -235,7 +235,7 @@ func (t *Trust) Authorise(s Signing, at time.Time, unattended bool) (Credential,
 	namespace := Namespace(s.Origin)
 	c, why := t.credential(s.Key, namespace, at)
 	if c.Origin == "" {
-		return Credential{}, fault.New(fault.InvalidAuth, "the key %s may not sign as %s: %s", s.Key.Fingerprint(), s.Origin, why).
+		return Credential{}, fault.New(fault.InvalidAuth, "the signer %s may not sign as %s: %s", s.Key.Fingerprint(), s.Origin, why).
 			WithHint("a line for it in %s with namespaces=%q must be committed at the trust point %s", AllowedSignersFile, namespace, t.Point.Name)
 	}
 	return c, nil

@@ -79,11 +79,11 @@ func (k *Key) open(id string) (*Proposed, error) {
 	}
 	switch e := k.event(id); {
 	case e == nil:
-		return nil, fault.New(fault.StateProposalNotFound, "no proposal has the id %s", fault.Quote(masked(id)))
+		return nil, fault.New(fault.StateProposalNotFound, "no proposal has the id %s", fault.Quote(masked(id))).WithHint("kxm-state proposals")
 	case e.Type() == TypePropose: // one that counts was found above
 		return nil, fault.New(fault.StateProposalNotPromotable, "the proposal %s does not count: %s", id, e.Problem.Message).WithHint("%s", e.Problem.Fix)
 	default:
-		return nil, fault.New(fault.StateProposalNotFound, "the event %s is a %s, not a proposal", id, e.Type())
+		return nil, fault.New(fault.StateProposalNotFound, "the event %s is of type %s, and no proposal", id, e.Type())
 	}
 }
 
@@ -210,7 +210,7 @@ func (w *Writer) end(how Type, k *Key, r End) (*Draft, error) {
 	d.follow(k)
 	d.named(p.Event)
 	draft, err := d.finish(k.Name, body)
-	if err == nil && how == TypeWithdraw && !w.Trust.withdraws(draft.checked(), p.Event) {
+	if err == nil && how == TypeWithdraw && !w.Trust.withdraws(draft.Checked(), p.Event) {
 		e := fault.New(fault.StateProposerMismatch, "only its author, %s, may withdraw the proposal %s", fault.Quote(masked(w.Trust.author(p.Event))), p.Event.ID)
 		if p.Event.Verified() {
 			return nil, e.WithHint("it was signed: sign the withdrawal with --origin %s, or have it rejected", p.Event.Origin)
@@ -260,8 +260,10 @@ func (w *Writer) Note(r Entry) (*Draft, error) {
 }
 
 // Review makes a review of a journal entry or an episode; nil is one that was not
-// found. The entry's id and digest are taken from the event.
-func (w *Writer) Review(entry *Checked, r Review) (*Draft, error) {
+// found. The entry's id and digest are taken from the event. Among reviews are those
+// that it has: the latest counts, so the new one comes after them, whatever its
+// writer's clock says. Other events among them are passed over.
+func (w *Writer) Review(entry *Checked, reviews []Checked, r Review) (*Draft, error) {
 	d := w.begin(TypeReview)
 	if d.err != nil {
 		return nil, d.err
@@ -273,6 +275,12 @@ func (w *Writer) Review(entry *Checked, r Review) (*Draft, error) {
 		d.fail("to", "is none of approved, rejected and quarantined")
 	}
 	d.named(entry)
+	for i := range reviews {
+		e := &reviews[i]
+		if review, ok := e.Body.(*Review); ok && review.Entry == entry.ID {
+			d.seen = append(d.seen, Seen{ID: e.ID, Credentialed: e.Verified()})
+		}
+	}
 	return d.finish("", &Review{
 		Entry:        entry.ID,
 		Digest:       entry.Digest,
@@ -311,7 +319,7 @@ func countsAs(e *Checked, id string, types ...Type) error {
 	case e == nil:
 		return fault.New(fault.StateEventNotFound, "no event has the id %s", fault.Quote(masked(id)))
 	case !slices.Contains(types, e.Type()):
-		return fault.New(fault.StateEventNotFound, "the event %s is a %s, not a %s", e.ID, e.Type(), types[0])
+		return fault.New(fault.StateEventNotFound, "the event %s is of type %s, not %s", e.ID, e.Type(), types[0])
 	case e.Problem != nil:
 		return fault.New(fault.StateEventNotFound, "the event %s does not count: %s", e.ID, e.Problem.Message).WithHint("%s", e.Problem.Fix)
 	}

@@ -44,8 +44,8 @@ type Draft struct {
 	credential Credential
 }
 
-// checked returns the event as a reader will see it once it is written.
-func (d *Draft) checked() *Checked {
+// Checked returns the event as a reader will see it once it is written.
+func (d *Draft) Checked() *Checked {
 	c := &Checked{Event: d.Event, ID: d.ID, Digest: d.Digest, Origin: item.OriginPeer}
 	if d.Signing != nil {
 		c.Credentials, c.Origin = []Credential{d.credential}, d.credential.Origin

@@ -1,0 +1,262 @@
+package eventlog
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"kxm/lib/kxmtest"
+	"kxm/lib/repo"
+)
+
+// fold is what a reader of the log might compute: the ids in each folder. calls
+// counts how often it had to.
+func fold(t testing.TB, l *Log, c *Cache, rev string) (lines []string, calls int) {
+	t.Helper()
+	s, err := l.Snapshot(t.Context(), rev)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ofJournal := range []bool{false, true} {
+		folders, err := c.Folders(t.Context(), s, ofJournal)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := must(s.Folders(t.Context(), ofJournal))(t); !slices.Equal(folders, want) {
+			t.Errorf("the cache lists %v, want %v", folders, want)
+		}
+		for _, f := range folders {
+			value, ok := c.Get(f)
+			if !ok {
+				calls++
+				records, err := s.Records(t.Context(), f)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, r := range records {
+					value = append(value, (r.Path + " ")...)
+				}
+				c.Put(f, value)
+			}
+			lines = append(lines, string(value))
+		}
+	}
+	return lines, calls
+}
+
+// fill appends events about keys and entries of days.
+func fill(t testing.TB, l *Log, from, to int) {
+	t.Helper()
+	var writes []Write
+	for i := from; i < to; i++ {
+		writes = append(writes, newEvent("p", fmt.Sprint("key ", i), at(i), "x"), newEntry("p", at(i*86400), "x"))
+	}
+	appendAll(t, l, writes...)
+}
+
+func TestCache(t *testing.T) {
+	onBackends(t, func(t *testing.T, dir string, l *Log) {
+		const keys = 30
+		fill(t, l, 0, keys)
+		first := snapshot(t, l).Tip()
+		check := func(digest, rev string, want int) *Cache {
+			t.Helper()
+			c := l.OpenCache(digest)
+			lines, calls := fold(t, l, c, rev)
+			none := &Cache{l: l, listings: map[listingKey][]byte{}, values: map[FolderRef][]byte{}}
+			none.file.idLen = c.file.idLen
+			fresh, _ := fold(t, l, none, rev)
+			if !slices.Equal(lines, fresh) || calls != want {
+				t.Errorf("%d folders computed, want %d; the same as without cache: %v", calls, want, slices.Equal(lines, fresh))
+			}
+			return c
+		}
+		save := func(c *Cache) {
+			t.Helper()
+			if err := c.Save(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		save(check("trust", "", 2*keys))
+		save(check("trust", "", 0))
+		check("other trust", "", 2*keys)
+		appendAll(t, l, newEvent("p", "key 0", at(1000), "x"))
+		c := check("trust", "", 1)
+		save(c) // not worth it
+		c = check("trust", "", 1)
+		l.now = func() time.Time { return kxmtest.Now().Add(time.Minute) }
+		save(c) // it took long
+		l.now = kxmtest.Now
+		check("trust", "", 0)
+		check("trust", string(first), 1)
+		fill(t, l, keys, 2*keys)
+		save(check("trust", "", 2*keys))
+		size := must(os.Stat(l.path(cacheName)))(t).Size()
+		check("trust", "", 0)
+
+		// Damage of any kind costs time only.
+		good := must(os.ReadFile(l.path(cacheName)))(t)
+		for i := 0; i < len(good); i += 1 + len(good)/97 {
+			flipped := slices.Clone(good)
+			flipped[i] ^= 0x10
+			for name, data := range map[string][]byte{"flipped": flipped, "cut": good[:i]} {
+				if err := os.WriteFile(l.path(cacheName), data, 0o644); err != nil {
+					t.Fatal(err)
+				}
+				if c := l.OpenCache("trust"); c.file.values.count != 0 {
+					t.Errorf("%s at %d of %d, and it counts", name, i, len(good))
+				}
+			}
+		}
+		check("trust", "", 4*keys)
+		if err := os.Remove(l.path(cacheName)); err != nil {
+			t.Fatal(err)
+		}
+		check("trust", "", 4*keys)
+
+		// Two programs save at once: one of them wins.
+		var group sync.WaitGroup
+		caches := []*Cache{check("trust", "", 4*keys), check("trust", "", 4*keys), check("trust", "", 4*keys)}
+		for _, c := range caches {
+			group.Go(func() {
+				if err := c.Save(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		check("trust", "", 0)
+		if again := must(os.Stat(l.path(cacheName)))(t).Size(); again != size {
+			t.Errorf("the file has %d bytes, then %d", size, again)
+		}
+		if rest, _ := os.ReadDir(l.path("cache")); len(rest) != 1 {
+			t.Errorf("left over: %v", rest)
+		}
+	})
+}
+
+// TestCacheForgetsWhatIsGone: values of folders that changed do not pile up, and
+// reading only one kind drops nothing of the other.
+func TestCacheForgetsWhatIsGone(t *testing.T) {
+	l := openLog(t, newRepo(t), "")
+	const keys = 40
+	fill(t, l, 0, keys)
+	save := func(c *Cache) int {
+		t.Helper()
+		if err := c.Save(); err != nil {
+			t.Fatal(err)
+		}
+		return l.OpenCache("").file.values.count
+	}
+	c := l.OpenCache("")
+	fold(t, l, c, "")
+	if n := save(c); n != 2*keys {
+		t.Fatalf("%d values", n)
+	}
+	old := string(snapshot(t, l).Tip())
+	// All keys change, and only the journal is asked for.
+	var writes []Write
+	for i := range keys {
+		writes = append(writes, newEvent("p", fmt.Sprint("key ", i), at(1000+i), "x"), newEntry("p", at((i+keys)*86400), "x"))
+	}
+	appendAll(t, l, writes...)
+	c = l.OpenCache("")
+	s := snapshot(t, l)
+	for _, f := range must(c.Folders(t.Context(), s, true))(t) {
+		if _, ok := c.Get(f); !ok {
+			c.Put(f, []byte("x"))
+		}
+	}
+	if n := save(c); n != 3*keys {
+		t.Errorf("%d values after the journal, want %d", n, 3*keys)
+	}
+	c = l.OpenCache("")
+	fold(t, l, c, "")
+	if n := save(c); n != 3*keys {
+		t.Errorf("%d values after all of it, want %d", n, 3*keys)
+	}
+	// A look at an old state drops nothing of the new one.
+	c = l.OpenCache("")
+	fold(t, l, c, old)
+	if n := save(c); n != 4*keys {
+		t.Errorf("%d values after a look back, want %d", n, 4*keys)
+	}
+}
+
+// TestACopiedFolderIsAnotherOne: one tree at two paths has two values, since its
+// events fit one of them only.
+func TestACopiedFolderIsAnotherOne(t *testing.T) {
+	l := openLog(t, newRepo(t), "")
+	w, other := newEvent("p", "key", at(1), "x"), newEvent("p", "other", at(1), "x")
+	b := &raw{t: t, l: l}
+	tree := b.folder("", b.file(w.ID+".json", string(w.Event))).OID
+	var top []repo.TreeEntry
+	for _, folder := range []string{w.Folder, other.Folder} {
+		name, key, _ := strings.Cut(folder, "/")
+		top = append(top, b.folder(name, repo.TreeEntry{Name: key, Mode: repo.ModeFolder, OID: tree}))
+	}
+	commit := encodeCommit(b.tree(append(top, b.file(formatName, formatText))...), nil, kxmtest.Now(), "x")
+	ids, err := l.r.WriteObjects(t.Context(), []repo.NewObject{{Type: "commit", Data: commit}})
+	if err == nil {
+		err = l.r.UpdateRef(t.Context(), Ref, "", ids[0], repo.UpdateOptions{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.now = func() time.Time { return kxmtest.Now().Add(time.Minute) }
+	c := l.OpenCache("")
+	c.opened = kxmtest.Now()
+	c.Put(FolderRef{w.Folder, tree}, []byte("fits"))
+	c.Put(FolderRef{other.Folder, tree}, []byte("does not"))
+	if err := c.Save(); err != nil {
+		t.Fatal(err)
+	}
+	c = l.OpenCache("")
+	for path, want := range map[string]string{w.Folder: "fits", other.Folder: "does not", "aa/00000000000000": ""} {
+		if got, ok := c.Get(FolderRef{path, tree}); string(got) != want || ok != (want != "") {
+			t.Errorf("%s: %q, %v", path, got, ok)
+		}
+	}
+	if n := len(must(snapshot(t, l).Key(t.Context(), "p", "other"))(t)); n != 1 {
+		t.Errorf("%d records", n)
+	}
+}
+
+// FuzzCacheFile: whatever the file holds, reading it ends, and what it gives lies in
+// it.
+func FuzzCacheFile(f *testing.F) {
+	id := strings.Repeat("ab", 20)
+	b := cacheBuilder{idLen: 20, listings: []cacheRow{{repo.OID(id), "\x02", encodeListing("aa", []FolderRef{{"aa/00000000000000", repo.OID(id)}})}}, values: []cacheRow{{repo.OID(id), "aa/00000000000000", []byte("value")}}}
+	f.Add(b.encode([32]byte{}))
+	f.Add([]byte(cacheMagic))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		// With a right checksum, or nothing behind it would ever be reached.
+		if len(data) > 4 {
+			body := data[: len(data)-4 : len(data)-4]
+			data = binary.BigEndian.AppendUint32(body, castagnoli(body))
+		}
+		file := cacheFile{idLen: 20}
+		file.parse(data, [32]byte{})
+		for i := range file.values.count {
+			row, ok := file.values.row(file.data, i)
+			if !ok {
+				continue
+			}
+			if j, value, ok := file.values.find(file.data, row.tree, row.path); ok && j == i && string(value) != string(row.value) {
+				t.Errorf("row %d is %q, and found as %q", i, row.value, value)
+			}
+		}
+		for i := range file.listings.count {
+			if row, ok := file.listings.row(file.data, i); ok {
+				if refs, ok := file.decodeListing("aa", row.value); ok && string(encodeListing("aa", refs)) != string(row.value) {
+					t.Errorf("a listing changes from %q", row.value)
+				}
+			}
+		}
+	})
+}
