@@ -12,7 +12,7 @@ type batchCmd struct{ writing }
 
 // Codes names what the command can end with.
 func (*batchCmd) Codes() []fault.Code {
-	return signCodes(fault.ContextAuthorityViolation, fault.StateProposerMismatch, fault.StatePromotionInvalid, fault.StateProposalNotFound,
+	return decideCodes(fault.InvalidJSON, fault.ContextAuthorityViolation, fault.StateProposerMismatch, fault.StatePromotionInvalid, fault.StateProposalNotFound,
 		fault.StateProposalNotPromotable, fault.StateContradiction, fault.StateConflict, fault.StateEventNotFound)
 }
 

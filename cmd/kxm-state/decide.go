@@ -26,7 +26,7 @@ type promoteCmd struct {
 
 // Codes names what the command can end with.
 func (*promoteCmd) Codes() []fault.Code {
-	return signCodes(fault.StatePromotionInvalid, fault.StateProposalNotFound, fault.StateProposalNotPromotable, fault.StateContradiction, fault.StateConflict)
+	return decideCodes(fault.StatePromotionInvalid, fault.StateProposalNotFound, fault.StateProposalNotPromotable, fault.StateContradiction, fault.StateConflict)
 }
 
 // Run promotes and prints the new value.
@@ -86,7 +86,7 @@ type rejectCmd struct {
 
 // Codes names what the command can end with.
 func (*rejectCmd) Codes() []fault.Code {
-	return signCodes(fault.StateProposalNotFound, fault.StateProposalNotPromotable)
+	return decideCodes(fault.StateProposalNotFound, fault.StateProposalNotPromotable)
 }
 
 // Run rejects and prints the proposal.
@@ -110,7 +110,7 @@ not, the same actor, both being labels.`
 
 // Codes names what the command can end with.
 func (*withdrawCmd) Codes() []fault.Code {
-	return signCodes(fault.StateProposalNotFound, fault.StateProposalNotPromotable, fault.StateProposerMismatch)
+	return decideCodes(fault.StateProposalNotFound, fault.StateProposalNotPromotable, fault.StateProposerMismatch)
 }
 
 // Run withdraws and prints the proposal.

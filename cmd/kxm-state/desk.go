@@ -134,16 +134,20 @@ func storeCodes(more ...fault.Code) []fault.Code {
 	}, more...)
 }
 
-// writeCodes are those of writing an event besides.
+// writeCodes are those of writing to the log besides.
 func writeCodes(more ...fault.Code) []fault.Code {
-	return storeCodes(append(more, fault.ActorUnknown, fault.SecretFound, fault.InvalidStateEvent, fault.InvalidJSON, fault.StateFormatUnknown,
-		fault.StateQuarantine, fault.StateBusy, fault.StateEventFuture)...)
+	return storeCodes(append(more, fault.InvalidStateEvent, fault.StateFormatUnknown, fault.StateQuarantine, fault.StateBusy, fault.RefLocked)...)
 }
 
-// signCodes are those of signing besides.
+// signCodes are those of an event that is signed, or can be, besides.
 func signCodes(more ...fault.Code) []fault.Code {
-	return writeCodes(append(more, fault.InvalidAuth, fault.AdminAuthNotConfigured, fault.StateTrustUnresolved, fault.StatePersonRequired,
+	return writeCodes(append(more, fault.ActorUnknown, fault.InvalidAuth, fault.AdminAuthNotConfigured, fault.StateTrustUnresolved, fault.StatePersonRequired,
 		fault.SigningKeyMissing, fault.SigningKeyEncrypted, fault.SigningKeyInvalid, fault.SigningFailed)...)
+}
+
+// decideCodes are those of an event about another one besides.
+func decideCodes(more ...fault.Code) []fault.Code {
+	return signCodes(append(more, fault.SecretFound, fault.StateEventFuture)...)
 }
 
 // count writes a number of things.

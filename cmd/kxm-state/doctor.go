@@ -22,7 +22,7 @@ type doctorCmd struct {
 
 // Codes names what the command can end with.
 func (*doctorCmd) Codes() []fault.Code {
-	return storeCodes(fault.SetupIncomplete, fault.StateBusy, fault.StateQuarantine)
+	return storeCodes(fault.SetupIncomplete, fault.StateBusy, fault.StateQuarantine, fault.RefLocked)
 }
 
 // Statuses of a diagnosis. Only what is broken makes doctor exit 1: what is off is a

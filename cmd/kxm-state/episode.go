@@ -24,7 +24,7 @@ type episodeAddCmd struct {
 }
 
 // Codes names what the command can end with.
-func (*episodeAddCmd) Codes() []fault.Code { return signCodes(fault.StateEventNotFound) }
+func (*episodeAddCmd) Codes() []fault.Code { return decideCodes(fault.StateEventNotFound) }
 
 // Run writes the episode and prints it as an item.
 func (c *episodeAddCmd) Run(s *cli.Session) error {

@@ -109,7 +109,7 @@ type importCmd struct{ reading }
 
 // Codes names what the command can end with.
 func (*importCmd) Codes() []fault.Code {
-	return storeCodes(fault.InvalidStateEvent, fault.InvalidJSON, fault.StateFormatUnknown, fault.StateQuarantine, fault.StateBusy)
+	return writeCodes(fault.InvalidJSON)
 }
 
 // Run adds every event and signature that is not there, all in one commit or none, and

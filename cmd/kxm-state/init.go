@@ -29,7 +29,7 @@ type initCmd struct {
 
 // Codes names what the command can end with.
 func (*initCmd) Codes() []fault.Code {
-	return append(storeCodes(fault.ActorUnknown, fault.StatePersonRequired, fault.SigningKeyEncrypted, fault.SigningKeyInvalid, fault.SigningKeyMissing), fault.IOFailed)
+	return storeCodes(fault.ActorUnknown, fault.StatePersonRequired, fault.SigningKeyEncrypted, fault.SigningKeyInvalid, fault.SigningKeyMissing)
 }
 
 // Help says what follows.

@@ -32,7 +32,9 @@ type journalAddCmd struct {
 }
 
 // Codes names what the command can end with.
-func (*journalAddCmd) Codes() []fault.Code { return signCodes() }
+func (*journalAddCmd) Codes() []fault.Code {
+	return signCodes(fault.SecretFound, fault.InvalidJSON)
+}
 
 // Help says what stands on standard input.
 func (*journalAddCmd) Help() string {
@@ -157,7 +159,7 @@ type journalReviewCmd struct {
 }
 
 // Codes names what the command can end with.
-func (*journalReviewCmd) Codes() []fault.Code { return signCodes(fault.StateEventNotFound) }
+func (*journalReviewCmd) Codes() []fault.Code { return decideCodes(fault.StateEventNotFound) }
 
 // Run writes the review and prints the entry as it is now.
 func (c *journalReviewCmd) Run(s *cli.Session) error {

@@ -30,7 +30,7 @@ type proposeCmd struct {
 
 // Codes names what the command can end with.
 func (*proposeCmd) Codes() []fault.Code {
-	return signCodes(fault.ContextAuthorityViolation, fault.StateProposerMismatch)
+	return signCodes(fault.SecretFound, fault.InvalidJSON, fault.ContextAuthorityViolation, fault.StateProposerMismatch)
 }
 
 // Help says what stands on standard input.

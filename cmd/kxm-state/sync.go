@@ -18,7 +18,7 @@ type syncCmd struct {
 
 // Codes names what the command can end with.
 func (*syncCmd) Codes() []fault.Code {
-	return storeCodes(fault.StateSyncRejected, fault.StateBusy, fault.StateQuarantine)
+	return storeCodes(fault.StateSyncRejected, fault.StateBusy, fault.StateQuarantine, fault.RefLocked)
 }
 
 // Help says how.
@@ -58,7 +58,7 @@ type compactCmd struct{ reading }
 
 // Codes names what the command can end with.
 func (*compactCmd) Codes() []fault.Code {
-	return storeCodes(fault.StateBusy, fault.StateQuarantine)
+	return storeCodes(fault.StateBusy, fault.StateQuarantine, fault.RefLocked)
 }
 
 // Run packs, and prints where the log is, which is where it was.

@@ -46,6 +46,11 @@ func OpenStore(ctx context.Context, r *repo.Repo, o StoreOptions) (*Store, error
 		TrustRef:    o.TrustRef,
 		ConfigValue: func(key string) (string, bool, error) { return r.ConfigValue(ctx, key) },
 		Resolve: func(revision string) (string, bool, error) {
+			if strings.HasPrefix(revision, "refs/") { // looking for a ref that is absent must not cost a process
+				if _, ok, err := r.Ref(ctx, revision); err != nil || !ok {
+					return "", false, err
+				}
+			}
 			id, err := r.Resolve(ctx, revision)
 			if fault.Is(err, fault.RevisionNotFound) {
 				return "", false, nil

@@ -51,12 +51,13 @@ func (b *bench) all() {
 	b.output(list, items)
 	b.ratio("kxm-memory list | kxm-pack on 1,000 facts / cat | jq -c .", 1.5,
 		shell(small, "kxm-memory list | kxm-pack --role planner --task '"+task+"'"), shell(small, "cat '"+items+"' | jq -c ."))
-	if !strings.Contains("kxm-memory list --committed, 100,000 other files / cat", b.only) {
-		return
+	const committed = "kxm-memory list --committed, 100,000 other files / cat"
+	if strings.Contains(committed, b.only) {
+		large := b.facts("large", 100_000)
+		b.ratio(committed, 3,
+			command{argv: []string{filepath.Join(b.bin, "kxm-memory"), "list", "--committed"}, dir: large}, shell(large, "cat .kxm/memory/*.md"))
 	}
-	large := b.facts("large", 100_000)
-	b.ratio("kxm-memory list --committed, 100,000 other files / cat", 3,
-		command{argv: []string{filepath.Join(b.bin, "kxm-memory"), "list", "--committed"}, dir: large}, shell(large, "cat .kxm/memory/*.md"))
+	b.state()
 }
 
 // emptyProgram builds what start-up is compared with.
