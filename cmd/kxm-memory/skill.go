@@ -59,6 +59,24 @@ func store(s *cli.Session) (*project.Place, *skill.Store, error) {
 	return p, &skill.Store{Kxm: root, Path: p.Folder(), Allow: allow(v)}, nil
 }
 
+// act carries out a verb on the skills as the actor, and prints the record that it
+// leaves.
+func (a actor) act(s *cli.Session, verb func(st *skill.Store, by string) (*skill.Skill, error)) error {
+	p, st, err := store(s)
+	if err != nil {
+		return err
+	}
+	by, err := a.name(context.Background(), p)
+	if err != nil {
+		return err
+	}
+	done, err := verb(st, by)
+	if err != nil {
+		return err
+	}
+	return s.Emit(done)
+}
+
 func skillWriteCodes(codes ...fault.Code) []fault.Code {
 	return append(append(recordCodes(), fault.ProjectNotConfigured, fault.ActorUnknown, fault.SecretFound, fault.ProtocolError,
 		fault.SkillNotFound, fault.SkillIntegrityViolation, fault.InvalidSkillMetadata, fault.SkillsBusy), codes...)
@@ -211,21 +229,11 @@ func (*skillEvaluateCmd) Codes() []fault.Code { return skillWriteCodes() }
 
 // Run records the evaluation and prints the record.
 func (c *skillEvaluateCmd) Run(s *cli.Session) error {
-	p, st, err := store(s)
-	if err != nil {
-		return err
-	}
-	by, err := c.name(context.Background(), p)
-	if err != nil {
-		return err
-	}
-	done, err := st.Evaluate(c.ID, skill.Evaluation{
-		Kind: skill.EvaluationKind(c.Kind), Passed: c.Result == "passed", By: by, Evidence: c.Evidence, Notes: c.Notes,
-	}, s.Now())
-	if err != nil {
-		return err
-	}
-	return s.Emit(done)
+	return c.act(s, func(st *skill.Store, by string) (*skill.Skill, error) {
+		return st.Evaluate(c.ID, skill.Evaluation{
+			Kind: skill.EvaluationKind(c.Kind), Passed: c.Result == "passed", By: by, Evidence: c.Evidence, Notes: c.Notes,
+		}, s.Now())
+	})
 }
 
 type skillPromoteCmd struct {
@@ -241,19 +249,9 @@ func (*skillPromoteCmd) Codes() []fault.Code {
 
 // Run moves the skill and prints the record; the commit is left to a pull request.
 func (c *skillPromoteCmd) Run(s *cli.Session) error {
-	p, st, err := store(s)
-	if err != nil {
-		return err
-	}
-	by, err := c.name(context.Background(), p)
-	if err != nil {
-		return err
-	}
-	done, err := st.Promote(c.ID, by, c.Evidence, s.Now())
-	if err != nil {
-		return err
-	}
-	return s.Emit(done)
+	return c.act(s, func(st *skill.Store, by string) (*skill.Skill, error) {
+		return st.Promote(c.ID, by, c.Evidence, s.Now())
+	})
 }
 
 type skillRejectCmd struct {
@@ -267,19 +265,7 @@ func (*skillRejectCmd) Codes() []fault.Code { return skillWriteCodes() }
 
 // Run moves the skill and prints the record.
 func (c *skillRejectCmd) Run(s *cli.Session) error {
-	p, st, err := store(s)
-	if err != nil {
-		return err
-	}
-	by, err := c.name(context.Background(), p)
-	if err != nil {
-		return err
-	}
-	done, err := st.Reject(c.ID, by, c.Why, s.Now())
-	if err != nil {
-		return err
-	}
-	return s.Emit(done)
+	return c.act(s, func(st *skill.Store, by string) (*skill.Skill, error) { return st.Reject(c.ID, by, c.Why, s.Now()) })
 }
 
 type skillVerifyCmd struct {

@@ -19,15 +19,7 @@ func (*explainCmd) Codes() []fault.Code {
 
 // Run prints the explanation, also of an item that is not there.
 func (c *explainCmd) Run(s *cli.Session) error {
-	cfg, err := loadConfig(s)
-	if err != nil {
-		return err
-	}
-	pool, err := readPool(s)
-	if err != nil {
-		return err
-	}
-	project, err := c.project(cfg, pool)
+	pool, project, err := c.pool(s)
 	if err != nil {
 		return err
 	}

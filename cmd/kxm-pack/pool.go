@@ -45,6 +45,19 @@ func readPool(s *cli.Session) (item.Pool, error) {
 	return item.ReadPool(s.In, "stdin")
 }
 
+// pool reads the configuration and the pool and finds the project asked for.
+func (in input) pool(s *cli.Session) (pool item.Pool, project string, err error) {
+	cfg, err := loadConfig(s)
+	if err != nil {
+		return pool, "", err
+	}
+	if pool, err = readPool(s); err != nil {
+		return pool, "", err
+	}
+	project, err = in.project(cfg, pool)
+	return pool, project, err
+}
+
 // project returns the project asked for: the flag's or environment's, the
 // configuration's, else the only one in the pool besides the shared one. A pool
 // without any item of a project leaves it empty.

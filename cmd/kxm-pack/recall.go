@@ -35,15 +35,7 @@ func (c *recallCmd) Run(s *cli.Session) error {
 	if err != nil {
 		return err
 	}
-	cfg, err := loadConfig(s)
-	if err != nil {
-		return err
-	}
-	pool, err := readPool(s)
-	if err != nil {
-		return err
-	}
-	project, err := c.project(cfg, pool)
+	pool, project, err := c.pool(s)
 	if err != nil {
 		return err
 	}

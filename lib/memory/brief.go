@@ -104,52 +104,12 @@ func (b Brief) MarshalJSON() ([]byte, error) {
 }
 
 func (f *Fact) appendJSON(dst []byte) []byte {
-	o := object{dst: append(dst, '{')}
-	o.text("id", f.ID)
-	o.text("scope", string(f.Scope))
-	o.text("kind", f.Kind)
-	o.text("summary", f.Summary)
-	o.text("authority", string(f.Authority))
-	o.text("confidence", string(f.Confidence))
-	return append(o.dst, '}')
-}
-
-// object appends the members of a JSON object in the order of the calls.
-type object struct {
-	dst  []byte
-	more bool
-}
-
-func (o *object) key(name string) {
-	if o.more {
-		o.dst = append(o.dst, ',')
-	}
-	o.more = true
-	o.dst = append(ndjson.AppendString(o.dst, name), ':')
-}
-
-// text appends a member, empty or not.
-func (o *object) text(name, value string) {
-	o.key(name)
-	o.dst = ndjson.AppendString(o.dst, value)
-}
-
-// optional appends a member unless it is empty.
-func (o *object) optional(name, value string) {
-	if value != "" {
-		o.text(name, value)
-	}
-}
-
-// list appends a member that is an array of texts, "[]" when empty.
-func (o *object) list(name string, values []string) {
-	o.key(name)
-	o.dst = append(o.dst, '[')
-	for i, v := range values {
-		if i > 0 {
-			o.dst = append(o.dst, ',')
-		}
-		o.dst = ndjson.AppendString(o.dst, v)
-	}
-	o.dst = append(o.dst, ']')
+	o := ndjson.NewObject(dst)
+	o.Text("id", f.ID)
+	o.Text("scope", string(f.Scope))
+	o.Text("kind", f.Kind)
+	o.Text("summary", f.Summary)
+	o.Text("authority", string(f.Authority))
+	o.Text("confidence", string(f.Confidence))
+	return o.End()
 }

@@ -18,6 +18,7 @@ import (
 	"kxm/lib/fault"
 	"kxm/lib/frontmatter"
 	"kxm/lib/item"
+	"kxm/lib/ndjson"
 	"kxm/lib/redact"
 )
 
@@ -45,14 +46,14 @@ type Candidate struct {
 // MarshalJSON returns {"candidate":id,"path":…,"existed":…} with the path as it
 // is, and the rules of what was masked, if any.
 func (c Candidate) MarshalJSON() ([]byte, error) {
-	o := object{dst: []byte{'{'}}
-	o.text("candidate", c.ID)
-	o.text("path", c.Path)
-	o.key("existed")
+	o := ndjson.NewObject(nil)
+	o.Text("candidate", c.ID)
+	o.Text("path", c.Path)
+	o.Name("existed")
 	if c.Existed {
-		o.dst = append(o.dst, "true"...)
+		o.Bytes = append(o.Bytes, "true"...)
 	} else {
-		o.dst = append(o.dst, "false"...)
+		o.Bytes = append(o.Bytes, "false"...)
 	}
 	if len(c.Redacted) > 0 {
 		rules := make([]string, len(c.Redacted))
@@ -60,9 +61,9 @@ func (c Candidate) MarshalJSON() ([]byte, error) {
 			rules[i] = f.Rule
 		}
 		slices.Sort(rules)
-		o.list("redacted", slices.Compact(rules))
+		o.List("redacted", slices.Compact(rules))
 	}
-	return append(o.dst, '}'), nil
+	return o.End(), nil
 }
 
 // CandidateID returns the id of a note: cand_<scope>_ and the first 12 hex digits

@@ -12,6 +12,7 @@ import (
 	"kxm/lib/fault"
 	"kxm/lib/frontmatter"
 	"kxm/lib/item"
+	"kxm/lib/ndjson"
 )
 
 // Promotion says what a candidate becomes.
@@ -28,12 +29,12 @@ type Promoted struct {
 
 // MarshalJSON returns the result as one object.
 func (p Promoted) MarshalJSON() ([]byte, error) {
-	o := object{dst: []byte{'{'}}
-	o.text("candidate", p.Candidate)
-	o.text("id", p.ID)
-	o.text("from", p.From)
-	o.text("path", p.To)
-	return append(o.dst, '}'), nil
+	o := ndjson.NewObject(nil)
+	o.Text("candidate", p.Candidate)
+	o.Text("id", p.ID)
+	o.Text("from", p.From)
+	o.Text("path", p.To)
+	return o.End(), nil
 }
 
 // Promote moves a candidate, named by its id or an unambiguous beginning of it,

@@ -6,6 +6,7 @@ import (
 
 	"kxm/lib/fault"
 	"kxm/lib/item"
+	"kxm/lib/ndjson"
 	"kxm/lib/redact"
 )
 
@@ -130,35 +131,35 @@ func (r *Record) Redacted() *Record {
 // declared order, then the body. Unknown keys are not part of it. Optional fields
 // are left out when empty.
 func (r *Record) AppendJSON(dst []byte) []byte {
-	o := object{dst: append(dst, '{')}
-	o.text("schema", Schema)
-	o.text("id", r.ID)
-	o.text("scope", string(r.Scope))
-	o.text("kind", r.Kind)
-	o.text("summary", r.Summary)
-	o.key("provenance")
-	p := object{dst: append(o.dst, '{')}
-	p.optional("sourceType", r.Provenance.SourceType)
-	p.optional("sourceRef", r.Provenance.SourceRef)
-	p.optional("timestamp", r.Provenance.Timestamp)
-	p.optional("runId", r.Provenance.RunID)
-	o.dst = append(p.dst, '}')
-	o.text("authority", string(r.Authority))
-	o.text("confidence", string(r.Confidence))
-	o.text("lifecycle", string(r.Lifecycle))
-	o.list("evidenceRefs", r.EvidenceRefs)
-	o.optional("reviewBy", r.ReviewBy)
+	o := ndjson.NewObject(dst)
+	o.Text("schema", Schema)
+	o.Text("id", r.ID)
+	o.Text("scope", string(r.Scope))
+	o.Text("kind", r.Kind)
+	o.Text("summary", r.Summary)
+	o.Name("provenance")
+	p := ndjson.NewObject(o.Bytes)
+	p.Optional("sourceType", r.Provenance.SourceType)
+	p.Optional("sourceRef", r.Provenance.SourceRef)
+	p.Optional("timestamp", r.Provenance.Timestamp)
+	p.Optional("runId", r.Provenance.RunID)
+	o.Bytes = p.End()
+	o.Text("authority", string(r.Authority))
+	o.Text("confidence", string(r.Confidence))
+	o.Text("lifecycle", string(r.Lifecycle))
+	o.List("evidenceRefs", r.EvidenceRefs)
+	o.Optional("reviewBy", r.ReviewBy)
 	for _, l := range []struct {
 		name   string
 		values []string
 	}{{"supersedes", r.Supersedes}, {"appliesTo", r.AppliesTo}, {"tags", r.Tags}} {
 		if len(l.values) > 0 {
-			o.list(l.name, l.values)
+			o.List(l.name, l.values)
 		}
 	}
-	o.optional("lifecycleReason", r.LifecycleReason)
-	o.optional("body", r.Body)
-	return append(o.dst, '}')
+	o.Optional("lifecycleReason", r.LifecycleReason)
+	o.Optional("body", r.Body)
+	return o.End()
 }
 
 // MarshalJSON returns what AppendJSON appends.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"kxm/lib/fault"
+	"kxm/lib/ndjson"
 )
 
 // FindingSchema names the JSON form of a finding.
@@ -24,20 +25,20 @@ type Finding struct {
 
 // AppendJSON appends the finding as one JSON object.
 func (f *Finding) AppendJSON(dst []byte) []byte {
-	o := object{dst: append(dst, '{')}
-	o.text("schema", FindingSchema)
-	o.text("rule", f.Rule)
-	o.text("severity", string(f.Severity))
-	o.text("file", f.File)
-	o.key("line")
-	o.dst = strconv.AppendInt(o.dst, int64(f.Line), 10)
+	o := ndjson.NewObject(dst)
+	o.Text("schema", FindingSchema)
+	o.Text("rule", f.Rule)
+	o.Text("severity", string(f.Severity))
+	o.Text("file", f.File)
+	o.Name("line")
+	o.Bytes = strconv.AppendInt(o.Bytes, int64(f.Line), 10)
 	if f.Column > 0 {
-		o.key("column")
-		o.dst = strconv.AppendInt(o.dst, int64(f.Column), 10)
+		o.Name("column")
+		o.Bytes = strconv.AppendInt(o.Bytes, int64(f.Column), 10)
 	}
-	o.text("message", f.Message)
-	o.text("fix", f.Fix)
-	return append(o.dst, '}')
+	o.Text("message", f.Message)
+	o.Text("fix", f.Fix)
+	return o.End()
 }
 
 // MarshalJSON returns what AppendJSON appends.

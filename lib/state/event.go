@@ -174,116 +174,82 @@ func (e *Event) Skew() time.Duration {
 // Encode returns the event's file: compact JSON, its fields in a fixed order, and a
 // newline.
 func (e *Event) Encode() []byte {
-	o := object{dst: append(make([]byte, 0, 640), '{')}
-	o.text("schema", EventSchema)
-	o.text("type", string(e.Type()))
-	o.text("project", e.Project)
-	o.optional("key", e.Key)
-	o.text("hlc", e.Clock.String())
-	o.text("at", e.At)
-	o.text("nonce", e.Nonce)
-	o.text("actor", e.Actor)
-	o.text("clone", e.Clone)
+	o := ndjson.NewObject(make([]byte, 0, 640))
+	o.Text("schema", EventSchema)
+	o.Text("type", string(e.Type()))
+	o.Text("project", e.Project)
+	o.Optional("key", e.Key)
+	o.Text("hlc", e.Clock.String())
+	o.Text("at", e.At)
+	o.Text("nonce", e.Nonce)
+	o.Text("actor", e.Actor)
+	o.Text("clone", e.Clone)
 	if e.Key != "" || len(e.After) > 0 {
-		o.list("after", e.After)
+		o.List("after", e.After)
 	}
-	o.optional("head", e.Head)
-	o.name("body")
-	return append(e.Body.appendJSON(o.dst), '}', '\n')
+	o.Optional("head", e.Head)
+	o.Name("body")
+	return append(e.Body.appendJSON(o.Bytes), '}', '\n')
 }
 
 func (b *Proposal) appendJSON(dst []byte) []byte {
-	o := object{dst: append(dst, '{')}
-	o.text("summary", b.Summary)
-	o.text("authority", string(b.Authority))
-	o.text("confidence", string(b.Confidence))
-	o.list("evidenceRefs", b.EvidenceRefs)
-	return append(o.dst, '}')
+	o := ndjson.NewObject(dst)
+	o.Text("summary", b.Summary)
+	o.Text("authority", string(b.Authority))
+	o.Text("confidence", string(b.Confidence))
+	o.List("evidenceRefs", b.EvidenceRefs)
+	return o.End()
 }
 
 func (b *Promotion) appendJSON(dst []byte) []byte {
-	o := object{dst: append(dst, '{')}
-	o.text("proposal", b.Proposal)
-	o.text("digest", b.Digest)
-	o.list("evidenceRefs", b.EvidenceRefs)
-	o.list("expect", b.Expect)
-	return append(o.dst, '}')
+	o := ndjson.NewObject(dst)
+	o.Text("proposal", b.Proposal)
+	o.Text("digest", b.Digest)
+	o.List("evidenceRefs", b.EvidenceRefs)
+	o.List("expect", b.Expect)
+	return o.End()
 }
 
 func (b *Ending) appendJSON(dst []byte) []byte {
-	o := object{dst: append(dst, '{')}
-	o.text("proposal", b.Proposal)
-	o.text("digest", b.Digest)
-	o.optional("why", b.Why)
-	return append(o.dst, '}')
+	o := ndjson.NewObject(dst)
+	o.Text("proposal", b.Proposal)
+	o.Text("digest", b.Digest)
+	o.Optional("why", b.Why)
+	return o.End()
 }
 
 func (b *Entry) appendJSON(dst []byte) []byte {
-	o := object{dst: append(dst, '{')}
-	o.text("category", b.Category)
-	o.text("summary", b.Summary)
-	o.optional("severity", b.Severity)
-	o.optional("area", b.Area)
-	o.optional("runId", b.RunID)
-	o.optional("stageId", b.StageID)
-	o.list("evidence", b.Evidence)
-	return append(o.dst, '}')
+	o := ndjson.NewObject(dst)
+	o.Text("category", b.Category)
+	o.Text("summary", b.Summary)
+	o.Optional("severity", b.Severity)
+	o.Optional("area", b.Area)
+	o.Optional("runId", b.RunID)
+	o.Optional("stageId", b.StageID)
+	o.List("evidence", b.Evidence)
+	return o.End()
 }
 
 func (b *Review) appendJSON(dst []byte) []byte {
-	o := object{dst: append(dst, '{')}
-	o.text("entry", b.Entry)
-	o.text("digest", b.Digest)
-	o.text("to", string(b.To))
-	o.list("evidenceRefs", b.EvidenceRefs)
-	o.text("why", b.Why)
-	return append(o.dst, '}')
+	o := ndjson.NewObject(dst)
+	o.Text("entry", b.Entry)
+	o.Text("digest", b.Digest)
+	o.Text("to", string(b.To))
+	o.List("evidenceRefs", b.EvidenceRefs)
+	o.Text("why", b.Why)
+	return o.End()
 }
 
 func (b *Episode) appendJSON(dst []byte) []byte {
-	o := object{dst: append(dst, '{')}
-	o.text("runId", b.RunID)
-	o.text("summary", b.Summary)
-	o.list("entries", b.Entries)
-	o.optional("outcome", b.Outcome)
-	return append(o.dst, '}')
+	o := ndjson.NewObject(dst)
+	o.Text("runId", b.RunID)
+	o.Text("summary", b.Summary)
+	o.List("entries", b.Entries)
+	o.Optional("outcome", b.Outcome)
+	return o.End()
 }
 
 func (b *Unknown) appendJSON(dst []byte) []byte { return append(dst, b.Raw...) }
-
-// object writes the members of a JSON object; dst ends with its opening brace at
-// first.
-type object struct{ dst []byte }
-
-func (o *object) name(name string) {
-	if o.dst[len(o.dst)-1] != '{' {
-		o.dst = append(o.dst, ',')
-	}
-	o.dst = append(append(append(o.dst, '"'), name...), `":`...)
-}
-
-func (o *object) text(name, value string) {
-	o.name(name)
-	o.dst = ndjson.AppendString(o.dst, value)
-}
-
-func (o *object) optional(name, value string) {
-	if value != "" {
-		o.text(name, value)
-	}
-}
-
-func (o *object) list(name string, values []string) {
-	o.name(name)
-	o.dst = append(o.dst, '[')
-	for i, v := range values {
-		if i > 0 {
-			o.dst = append(o.dst, ',')
-		}
-		o.dst = ndjson.AppendString(o.dst, v)
-	}
-	o.dst = append(o.dst, ']')
-}
 
 // Parse reads the file of an event. Strict means: one compact JSON object and one
 // newline, known fields in their order, every limit kept, and no id named that is not

@@ -29,12 +29,12 @@ func AppendRecord(dst []byte, r *Record) ([]byte, error) {
 		}
 	}
 	slices.Sort(signatures)
-	o := object{dst: append(dst, '{')}
-	o.text("schema", RecordSchema)
-	o.text("id", r.ID)
-	o.text("event", string(r.Event))
-	o.list("signatures", signatures)
-	return append(o.dst, '}'), nil
+	o := ndjson.NewObject(dst)
+	o.Text("schema", RecordSchema)
+	o.Text("id", r.ID)
+	o.Text("event", string(r.Event))
+	o.List("signatures", signatures)
+	return o.End(), nil
 }
 
 // ParseRecord reads a record from one JSON object, which package ndjson has

@@ -7,6 +7,7 @@ import (
 
 	"kxm/lib/fault"
 	"kxm/lib/item"
+	"kxm/lib/ndjson"
 	"kxm/lib/redact"
 )
 
@@ -105,16 +106,16 @@ func (f *Finding) Gap() item.Gap {
 
 // AppendJSON appends the finding as one compact JSON object.
 func (f *Finding) AppendJSON(dst []byte) []byte {
-	o := object{dst: append(dst, '{')}
-	o.text("schema", FindingSchema)
-	o.text("rule", string(f.Rule))
-	o.text("severity", string(f.Severity))
-	o.optional("id", f.ID)
-	o.optional("path", f.Path)
-	o.optional("key", f.Key)
-	o.text("message", f.Message)
-	o.text("fix", f.Fix)
-	return append(o.dst, '}')
+	o := ndjson.NewObject(dst)
+	o.Text("schema", FindingSchema)
+	o.Text("rule", string(f.Rule))
+	o.Text("severity", string(f.Severity))
+	o.Optional("id", f.ID)
+	o.Optional("path", f.Path)
+	o.Optional("key", f.Key)
+	o.Text("message", f.Message)
+	o.Text("fix", f.Fix)
+	return o.End()
 }
 
 // MarshalJSON returns what AppendJSON appends.

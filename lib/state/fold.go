@@ -8,6 +8,7 @@ import (
 
 	"kxm/lib/fault"
 	"kxm/lib/item"
+	"kxm/lib/ndjson"
 )
 
 // Outcome is what became of a proposal.
@@ -433,19 +434,19 @@ func (k *Key) Contradictions() []Contradiction {
 
 // AppendJSON appends the contradiction as one compact JSON object.
 func (c *Contradiction) AppendJSON(dst []byte) []byte {
-	o := object{dst: append(dst, '{')}
-	o.text("schema", ContradictionSchema)
-	o.text("key", c.Key)
-	o.text("status", string(c.Status))
-	o.name("items")
-	o.dst = append(o.dst, '[')
+	o := ndjson.NewObject(dst)
+	o.Text("schema", ContradictionSchema)
+	o.Text("key", c.Key)
+	o.Text("status", string(c.Status))
+	o.Name("items")
+	o.Bytes = append(o.Bytes, '[')
 	for i := range c.Items {
 		if i > 0 {
-			o.dst = append(o.dst, ',')
+			o.Bytes = append(o.Bytes, ',')
 		}
-		o.dst = c.Items[i].AppendJSON(o.dst)
+		o.Bytes = c.Items[i].AppendJSON(o.Bytes)
 	}
-	return append(o.dst, "]}"...)
+	return append(o.Bytes, "]}"...)
 }
 
 // MarshalJSON returns what AppendJSON appends.

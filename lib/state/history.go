@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"kxm/lib/item"
+	"kxm/lib/ndjson"
 )
 
 // HistoryEntry is one event as the history of its key shows it. Texts are masked.
@@ -108,54 +109,54 @@ func maskedAll(list []string) []string {
 
 // AppendJSON appends the entry as one compact JSON object.
 func (h *HistoryEntry) AppendJSON(dst []byte) []byte {
-	o := object{dst: append(dst, '{')}
+	o := ndjson.NewObject(dst)
 	boolean := func(name string, v bool) {
-		o.name(name)
-		o.dst = strconv.AppendBool(o.dst, v)
+		o.Name(name)
+		o.Bytes = strconv.AppendBool(o.Bytes, v)
 	}
-	o.text("schema", HistorySchema)
-	o.text("id", h.ID)
-	o.text("type", string(h.Type))
-	o.text("key", h.Key)
-	o.text("time", h.Time)
-	o.text("at", h.At)
-	o.optional("skew", h.Skew)
-	o.text("actor", h.Actor)
-	o.text("origin", string(h.Origin))
+	o.Text("schema", HistorySchema)
+	o.Text("id", h.ID)
+	o.Text("type", string(h.Type))
+	o.Text("key", h.Key)
+	o.Text("time", h.Time)
+	o.Text("at", h.At)
+	o.Optional("skew", h.Skew)
+	o.Text("actor", h.Actor)
+	o.Text("origin", string(h.Origin))
 	boolean("verified", h.Verified)
-	o.name("signers")
-	o.dst = append(o.dst, '[')
+	o.Name("signers")
+	o.Bytes = append(o.Bytes, '[')
 	for i, s := range h.Signers {
 		if i > 0 {
-			o.dst = append(o.dst, ',')
+			o.Bytes = append(o.Bytes, ',')
 		}
-		signer := object{dst: append(o.dst, '{')}
-		signer.optional("name", s.Name)
-		signer.optional("origin", string(s.Origin))
-		signer.text("key", s.Key)
-		o.dst = append(signer.dst, '}')
+		signer := ndjson.NewObject(o.Bytes)
+		signer.Optional("name", s.Name)
+		signer.Optional("origin", string(s.Origin))
+		signer.Text("key", s.Key)
+		o.Bytes = signer.End()
 	}
-	o.dst = append(o.dst, ']')
+	o.Bytes = append(o.Bytes, ']')
 	boolean("counts", h.Counts)
-	o.optional("problem", h.Problem)
-	o.optional("status", h.Status)
+	o.Optional("problem", h.Problem)
+	o.Optional("status", h.Status)
 	if len(h.EndedBy) > 0 {
-		o.list("endedBy", h.EndedBy)
+		o.List("endedBy", h.EndedBy)
 	}
-	o.optional("proposal", h.Proposal)
-	o.optional("summary", h.Summary)
-	o.optional("authority", string(h.Authority))
-	o.optional("confidence", string(h.Confidence))
+	o.Optional("proposal", h.Proposal)
+	o.Optional("summary", h.Summary)
+	o.Optional("authority", string(h.Authority))
+	o.Optional("confidence", string(h.Confidence))
 	if h.EvidenceRefs != nil {
-		o.list("evidenceRefs", h.EvidenceRefs)
+		o.List("evidenceRefs", h.EvidenceRefs)
 	}
 	if h.Type == TypePromote {
-		o.list("expect", h.Expect)
+		o.List("expect", h.Expect)
 	}
-	o.optional("why", h.Why)
-	o.list("after", h.After)
-	o.optional("head", h.Head)
-	return append(o.dst, '}')
+	o.Optional("why", h.Why)
+	o.List("after", h.After)
+	o.Optional("head", h.Head)
+	return o.End()
 }
 
 // MarshalJSON returns what AppendJSON appends.
