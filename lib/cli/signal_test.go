@@ -5,7 +5,9 @@ package cli
 import (
 	"bufio"
 	"io"
+	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"syscall"
 	"testing"
@@ -21,6 +23,11 @@ type started struct {
 
 func start(t *testing.T, cmd *exec.Cmd) started {
 	t.Helper()
+	// The tests themselves may run where a signal is ignored, such as under nohup. A
+	// signal that is caught here has its usual effect in a program that is started.
+	caught := make(chan os.Signal, 8)
+	signal.Notify(caught, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	t.Cleanup(func() { signal.Stop(caught) })
 	pipe, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
