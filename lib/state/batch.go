@@ -32,8 +32,29 @@ type Batch struct {
 
 	Drafts []*Draft // in the order of the commands
 
-	lines  map[int]*Draft // by the line of their commands; nil: several begin there
-	events []*Checked     // of Drafts
+	lines map[int]*Draft // by the line of their commands; nil: several begin there
+	done  drafted
+}
+
+// drafted finds events of drafts, so that the cost of a command does not grow with the
+// commands before it that are about something else.
+type drafted struct {
+	byID     map[string]*Checked
+	byKey    map[string][]*Checked // those with a key
+	byReview map[string][]*Checked // reviews, by the id of what they review
+}
+
+func (d *drafted) add(e *Checked) {
+	if d.byID == nil {
+		*d = drafted{map[string]*Checked{}, map[string][]*Checked{}, map[string][]*Checked{}}
+	}
+	d.byID[e.ID] = e
+	if e.Type().Keyed() {
+		d.byKey[e.Key] = append(d.byKey[e.Key], e)
+	}
+	if review, ok := e.Body.(*Review); ok {
+		d.byReview[review.Entry] = append(d.byReview[review.Entry], e)
+	}
 }
 
 // Do carries out a command that begins at a line of its source; 0 is none. The texts
@@ -65,7 +86,7 @@ func (b *Batch) Do(c Command, line int) (*Draft, error) {
 		return nil, err
 	}
 	b.Drafts = append(b.Drafts, d)
-	b.events = append(b.events, d.Checked())
+	b.done.add(d.Checked())
 	b.name(line, d)
 	return d, nil
 }
@@ -136,7 +157,7 @@ func (b *Batch) key(name string) (*Key, error) {
 	if err != nil {
 		return nil, err
 	}
-	return foldWith(name, events, b.events, b.Writer.Trust), nil
+	return foldWith(name, events, b.done.byKey[name], b.Writer.Trust), nil
 }
 
 func foldWith(name string, events []Checked, added []*Checked, t *Trust) *Key {
@@ -167,17 +188,15 @@ func (b *Batch) reviews(entry *Checked) ([]Checked, error) {
 	}
 	reviews, err := b.Source.Reviews(entry)
 	reviews = slices.Clip(reviews)
-	for _, e := range b.events {
+	for _, e := range b.done.byReview[entry.ID] {
 		reviews = append(reviews, *e)
 	}
 	return reviews, err
 }
 
 func (b *Batch) find(id string) (*Checked, error) {
-	for _, e := range b.events {
-		if e.ID == id {
-			return e, nil
-		}
+	if e := b.done.byID[id]; e != nil {
+		return e, nil
 	}
 	if _, ok := ParseID(id); !ok {
 		return nil, nil
@@ -188,7 +207,8 @@ func (b *Batch) find(id string) (*Checked, error) {
 // Recheck repeats the conditions of all events on a newer state of the store. Under
 // the store's lock it makes the whole batch compare and set.
 func (b *Batch) Recheck(newer Source) error {
-	for i, d := range b.Drafts {
+	var before drafted
+	for _, d := range b.Drafts {
 		if !d.Event.Type().Keyed() {
 			continue
 		}
@@ -196,9 +216,10 @@ func (b *Batch) Recheck(newer Source) error {
 		if err != nil {
 			return err
 		}
-		if err := d.Recheck(foldWith(d.Event.Key, events, b.events[:i], b.Writer.Trust)); err != nil {
+		if err := d.Recheck(foldWith(d.Event.Key, events, before.byKey[d.Event.Key], b.Writer.Trust)); err != nil {
 			return err
 		}
+		before.add(d.Checked())
 	}
 	return nil
 }
