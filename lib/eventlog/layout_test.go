@@ -105,6 +105,37 @@ func FuzzName(f *testing.F) {
 	})
 }
 
+// placeFor returns the folder of an event.
+func placeFor(project, key, hlc string) string {
+	if key == "" {
+		return DayFolder(hlc)
+	}
+	return KeyFolder(project, key)
+}
+
+// TestOneFolderForEachEvent: an event of a key is not read in the journal, nor an
+// entry as one of a key, however well the folder's name fits.
+func TestOneFolderForEachEvent(t *testing.T) {
+	event, entry := newEvent("p", "k", at(1), "x"), newEntry("p", at(1), "x")
+	for _, tt := range []struct {
+		w      Write
+		folder string
+		ok     bool
+	}{
+		{event, event.Folder, true},
+		{event, entry.Folder, false},
+		{event, KeyFolder("p", ""), false},
+		{entry, entry.Folder, true},
+		{entry, KeyFolder("p", ""), false},
+		{entry, event.Folder, false},
+		{entry, DayFolder(at(86400)), false},
+	} {
+		if _, err := checkEvent(tt.folder, tt.w.ID, tt.w.Event, fields{}); (err == nil) != tt.ok {
+			t.Errorf("%s in %s: %v", tt.w.Event, tt.folder, err)
+		}
+	}
+}
+
 // FuzzEvent: whatever a file holds, checking it ends, and what passes lies where its
 // fields say; what is valid JSON is read as encoding/json would.
 func FuzzEvent(f *testing.F) {
@@ -122,8 +153,8 @@ func FuzzEvent(f *testing.F) {
 			}
 			return
 		}
-		if got.hlc != hlc || folder != KeyFolder(got.project, got.key) && folder != DayFolder(hlc) {
-			t.Errorf("%+v in %s", got, folder)
+		if want := placeFor(got.project, got.key, hlc); got.hlc != hlc || folder != want {
+			t.Errorf("%+v in %s, want %s", got, folder, want)
 		}
 		if ndjson.Validate(event) != nil {
 			return

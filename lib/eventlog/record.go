@@ -99,9 +99,15 @@ func checkEvent(folder, id string, event []byte, known fields) (fields, error) {
 	case p.kind != eventFolder:
 		return f, invalid(id, "lies in %s, which is no folder of events", fault.Quote(folder))
 	case strings.HasPrefix(folder, "j/"):
+		// What is folded by its key would be missed here, and counted twice beside a copy.
+		if f.key != "" {
+			return f, invalid(id, "lies in the journal's folder %s and has a key", folder)
+		}
 		if want := DayFolder(f.hlc); folder != want {
 			return f, invalid(id, "lies in %s, not in %s", folder, want)
 		}
+	case f.key == "":
+		return f, invalid(id, "lies in %s, a folder of keys, and has no key", folder)
 	case folder != KeyFolder(f.project, f.key):
 		return f, invalid(id, "lies in %s, which is not the folder of its key", folder)
 	}
