@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"compress/zlib"
 	"context"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
+	"hash/adler32"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -228,13 +230,42 @@ func deflate(dst *bytes.Buffer, parts ...[]byte) {
 	deflaters.Put(z)
 }
 
-// looseFile is the content of a loose object's file.
+// block is what a small file takes on a disk, however small it is.
+const block = 4096
+
+// looseFile is the content of a loose object's file. Compressing one that takes a block
+// anyway, or a tree, which consists of digests, would gain nothing until it is packed,
+// and starting a compressor costs more than writing a few objects.
 func looseFile(typ string, data []byte) []byte {
+	head := append(strconv.AppendInt(append([]byte(typ), ' '), int64(len(data)), 10), 0)
+	if len(data) < block || typ == "tree" {
+		return stored(append(head, data...))
+	}
 	var buf bytes.Buffer
 	buf.Grow(len(data)/2 + 128)
-	head := append(strconv.AppendInt(append([]byte(typ), ' '), int64(len(data)), 10), 0)
 	deflate(&buf, head, data)
 	return buf.Bytes()
+}
+
+// stored returns data as a zlib stream (RFC 1950) of stored blocks (RFC 1951, 3.2.4).
+func stored(data []byte) []byte {
+	const most = 1<<16 - 1 // bytes of a block
+	out := make([]byte, 0, len(data)+len(data)/most*5+16)
+	out = append(out, 0x78, 0x01) // a window of 32 KiB, the fastest level
+	sum := adler32.Checksum(data)
+	for last := false; !last; {
+		part := data[:min(len(data), most)]
+		data = data[len(part):]
+		last = len(data) == 0
+		final := byte(0)
+		if last {
+			final = 1
+		}
+		out = binary.LittleEndian.AppendUint16(append(out, final), uint16(len(part)))
+		out = binary.LittleEndian.AppendUint16(out, ^uint16(len(part)))
+		out = append(out, part...)
+	}
+	return binary.BigEndian.AppendUint32(out, sum)
 }
 
 // EncodeTree returns the content of a tree with these entries, in Git's order: by

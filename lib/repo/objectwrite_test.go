@@ -2,11 +2,13 @@ package repo
 
 import (
 	"bytes"
+	"compress/zlib"
 	"context"
 	"crypto"
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -87,6 +89,39 @@ func TestGitReadsWhatIsWritten(t *testing.T) {
 			t.Errorf("not a file of its own: %v", err)
 		}
 	})
+}
+
+// TestStoredIsAZlibStream: at every border of a block, also as git sees it.
+func TestStoredIsAZlibStream(t *testing.T) {
+	for _, n := range []int{0, 1, block, 1<<16 - 2, 1<<16 - 1, 1 << 16, 2*(1<<16-1) - 1, 2 * (1<<16 - 1), 2*(1<<16-1) + 1} {
+		data := bytes.Repeat([]byte("0123456789a"), n/11+1)[:n]
+		z, err := zlib.NewReader(bytes.NewReader(stored(data)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := io.ReadAll(z); err != nil || !bytes.Equal(got, data) {
+			t.Errorf("of %d bytes %d come back, %v", n, len(got), err)
+		}
+	}
+	dir := t.TempDir()
+	kxmtest.Git(t, dir, "init", "-q")
+	r := open(t, dir, "")
+	blob := NewObject{"blob", []byte("x\n")}
+	var entries []TreeEntry
+	for i := range 5000 {
+		entries = append(entries, TreeEntry{fmt.Sprintf("%04d", i), ModeFile, r.HashObject("blob", blob.Data)})
+	}
+	ids, err := r.WriteObjects(t.Context(), []NewObject{blob, {"tree", EncodeTree(entries)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := kxmtest.Git(t, dir, "ls-tree", "--name-only", string(ids[1])); strings.Count(got+"\n", "\n") != len(entries) {
+		t.Errorf("git lists %d of %d entries", strings.Count(got+"\n", "\n"), len(entries))
+	}
+	if tree, err := r.Tree(t.Context(), ids[1]); err != nil || len(tree) != len(entries) {
+		t.Errorf("%d of %d entries, %v", len(tree), len(entries), err)
+	}
+	kxmtest.Git(t, dir, "fsck", "--full")
 }
 
 // leftovers are files that writers clean up: temporary ones and locks.
