@@ -12,6 +12,7 @@ package ndjson
 
 import (
 	"bytes"
+	"sync"
 
 	"kxm/lib/fault"
 )
@@ -26,7 +27,9 @@ const (
 // surround it. The error is a *fault.Error with code InvalidJSON and the line
 // within raw. The size is not limited.
 func Validate(raw []byte) error {
-	var s scanner
+	s := scanners.Get().(*scanner)
+	defer scanners.Put(s)
+	s.reset(false)
 	if leadingSpace(raw) == len(raw) {
 		s.fail(len(raw), "the text holds no JSON value")
 		return s.fault(raw)
@@ -40,6 +43,10 @@ func Validate(raw []byte) error {
 	}
 	return nil
 }
+
+// scanners keep the lists in which one notes levels and keys: a log is validated event
+// by event, and making the lists anew took as long as scanning.
+var scanners = sync.Pool{New: func() any { return new(scanner) }}
 
 // fault turns the scanner's problem into an error that names the line within buf.
 func (s *scanner) fault(buf []byte) *fault.Error {

@@ -98,6 +98,7 @@ const (
 // reset prepares for the next value. With unroll, the scan stops where the array
 // of a top-level key "items" begins.
 func (s *scanner) reset(unroll bool) {
+	clear(s.stack) // a level that was left open holds its keys
 	*s = scanner{stack: s.stack[:0], keys: s.keys[:0], unroll: unroll}
 }
 
