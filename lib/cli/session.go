@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -26,7 +25,7 @@ type Session struct {
 	Globals Globals
 	Streams
 
-	out        bytes.Buffer
+	out        answer
 	errorsJSON bool
 }
 
@@ -86,6 +85,9 @@ func (s *Session) ReadFile(name string) ([]byte, error) {
 // command has returned.
 func (s *Session) Write(p []byte) (int, error) { return s.out.Write(p) }
 
+// WriteString is Write for a text, which is kept rather than copied where it is long.
+func (s *Session) WriteString(text string) (int, error) { return s.out.WriteString(text) }
+
 // Print adds formatted text to the answer.
 func (s *Session) Print(format string, args ...any) { fmt.Fprintf(&s.out, format, args...) }
 
@@ -95,8 +97,7 @@ func (s *Session) Emit(v any) error {
 	if err != nil {
 		return fmt.Errorf("encoding the answer: %w", err)
 	}
-	s.out.Write(line)
-	s.out.WriteByte('\n')
+	s.out.Write(append(line, '\n'))
 	return nil
 }
 
@@ -157,18 +158,18 @@ func (s *Session) finish(err error) int {
 // then the output file keeps its bytes.
 func (s *Session) flush(done bool) error {
 	if s.Globals.Output != "" && s.Globals.Output != "-" {
-		if s.out.Len() == 0 && !done {
+		if s.out.size == 0 && !done {
 			return nil
 		}
-		if err := ReplaceFile(s.Path(s.Globals.Output), s.out.Bytes()); err != nil {
+		if err := ReplaceFile(s.Path(s.Globals.Output), s.out.bytes()); err != nil {
 			return fault.Wrap(cause(err), fault.IOFailed, "cannot write %s", fault.Quote(s.Globals.Output))
 		}
 		return nil
 	}
-	if s.out.Len() == 0 {
+	if s.out.size == 0 {
 		return nil
 	}
-	if _, err := s.Streams.Out.Write(s.out.Bytes()); err != nil {
+	if err := s.out.sendTo(s.Streams.Out); err != nil {
 		return fault.Wrap(cause(err), fault.IOFailed, "cannot write standard output")
 	}
 	return nil
