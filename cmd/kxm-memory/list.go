@@ -58,20 +58,15 @@ func (c *listCmd) Run(s *cli.Session) error {
 		s.Write(append(g.AppendJSON(nil), '\n'))
 		return err
 	}
-	slices.SortStableFunc(pool.Items, func(a, b item.Item) int { return strings.Compare(a.ID, b.ID) })
-	var out []byte
-	for i := range pool.Items {
-		out = append(pool.Items[i].AppendJSON(out), '\n')
-	}
+	pool.write(s)
 	for _, g := range pool.Gaps {
-		out = append(g.AppendJSON(out), '\n')
+		s.Write(append(g.AppendJSON(nil), '\n'))
 		if g.Detail != "" {
 			s.Warn("%s: %s", g.Gap, g.Detail)
 		} else {
 			s.Warn("%s", g.Gap)
 		}
 	}
-	s.Write(out)
 	if c.Strict && pool.unreadable > 0 {
 		return fault.New(fault.MemoryUnreadable, "%s could not be read", count(pool.unreadable, "memory file")).WithHint("kxm-memory check")
 	}
@@ -130,9 +125,34 @@ func parseScopes(text string) ([]item.Scope, error) {
 // pool is what list prints.
 type pool struct {
 	item.Pool
+	state      *state.Listing
 	unreadable int // memory files
 	place      *project.Place
 	view       *project.View
+}
+
+// write prints the items of all sources by id. Those of the state ref come as they are
+// printed.
+func (p *pool) write(s *cli.Session) {
+	slices.SortStableFunc(p.Items, func(a, b item.Item) int { return strings.Compare(a.ID, b.ID) })
+	rest := p.Items
+	var line []byte
+	items := func(n int) {
+		for i := range rest[:n] {
+			line = append(rest[i].AppendJSON(line[:0]), '\n')
+			s.Write(line)
+		}
+		rest = rest[n:]
+	}
+	if p.state != nil {
+		for row := range p.state.All() {
+			before, _ := slices.BinarySearchFunc(rest, row.ID, func(it item.Item, id string) int { return strings.Compare(it.ID, id) })
+			items(before)
+			s.WriteString(row.JSON)
+			s.WriteString("\n")
+		}
+	}
+	items(len(rest))
 }
 
 // addState adds the values, proposals and journal entries of the state ref. It does
@@ -149,16 +169,15 @@ func (c *listCmd) addState(ctx context.Context, s *cli.Session, out *pool, from 
 	if err != nil {
 		return err
 	}
-	store, err := state.OpenStore(ctx, out.place.Repo, state.StoreOptions{Project: name, Folder: out.view.Dir, Now: s.Now})
+	store, err := state.OpenStore(ctx, out.place.Repo, state.StoreOptions{Project: name, Folder: out.view.Dir, Version: cli.Version, Now: s.Now})
 	if err != nil {
 		return err
 	}
-	all, err := store.All(ctx, state.When{})
+	listing, err := store.Listing(ctx, state.When{}, wanted)
 	if err != nil {
 		return err
 	}
-	items, gaps := all.Items(store.Trust, wanted)
-	out.Items, out.Gaps = append(out.Items, items...), append(out.Gaps, gaps...)
+	out.state, out.Gaps = listing, append(out.Gaps, listing.Gaps...)
 	return nil
 }
 

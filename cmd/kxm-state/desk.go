@@ -3,9 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
-	"slices"
+	"iter"
 	"strconv"
-	"strings"
 	"time"
 
 	"kxm/lib/cli"
@@ -67,7 +66,7 @@ func (r reading) open(ctx context.Context, s *cli.Session) (*desk, error) {
 	d := &desk{s: s, view: v, now: s.Now()}
 	d.Store, err = state.OpenStore(ctx, p.Repo, state.StoreOptions{
 		Project: cmp.Or(r.Project, v.Config.Project), Folder: v.Dir, TrustRef: r.TrustRef,
-		RemoteRef: v.Config.State.RemoteRef, Now: s.Now,
+		RemoteRef: v.Config.State.RemoteRef, Version: cli.Version, Now: s.Now,
 	})
 	if err != nil {
 		return nil, err
@@ -89,25 +88,19 @@ func (d *desk) named() error {
 	return err
 }
 
-// emitItems prints items by id, then gaps, each once.
-func emitItems(s *cli.Session, items []item.Item, gaps []item.Gap) {
-	slices.SortStableFunc(items, func(a, b item.Item) int { return strings.Compare(a.ID, b.ID) })
-	var out []byte
-	for i := range items {
-		out = append(items[i].AppendJSON(out), '\n')
+// emitRows prints the items that are wanted.
+func emitRows(s *cli.Session, rows iter.Seq[state.Row], wanted func(*state.Row) bool) {
+	for row := range rows {
+		if wanted(&row) {
+			s.WriteString(row.JSON)
+			s.WriteString("\n")
+		}
 	}
-	s.Write(out)
-	emitGaps(s, gaps)
 }
 
 // emitGaps prints gaps and says them on standard error.
 func emitGaps(s *cli.Session, gaps []item.Gap) {
-	seen := map[string]bool{}
 	for _, g := range gaps {
-		if seen[g.Gap] {
-			continue
-		}
-		seen[g.Gap] = true
 		s.Write(append(g.AppendJSON(nil), '\n'))
 		s.Warn("%s: %s", g.Gap, g.Detail)
 	}

@@ -58,13 +58,12 @@ func (c *episodesCmd) Run(s *cli.Session) error {
 	if err != nil {
 		return err
 	}
-	all, err := d.All(ctx, when)
+	listing, err := d.Listing(ctx, when, state.ItemFilter{Journal: true})
 	if err != nil {
 		return err
 	}
-	_, gaps := all.Items(d.Trust, state.ItemFilter{Journal: true})
-	warnGaps(s, gaps)
+	warnGaps(s, listing.Gaps)
 	return s.Emit(struct {
-		Episodes []item.Item `json:"episodes"`
-	}{all.Journal.Episodes(c.RunID, c.Limit)})
+		Episodes []state.Row `json:"episodes"`
+	}{listing.Episodes(c.RunID, c.Limit)})
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -130,23 +131,15 @@ func (c *journalListCmd) Run(s *cli.Session) error {
 	if err != nil {
 		return err
 	}
-	all, err := d.All(ctx, when)
+	listing, err := d.Listing(ctx, when, state.ItemFilter{Journal: true, Ended: true})
 	if err != nil {
 		return err
 	}
-	items, gaps := all.Items(d.Trust, state.ItemFilter{Journal: true, Ended: true})
-	for i := range items {
-		it := &items[i]
-		status := string(it.Status)
-		if status == "" {
-			status = "unreviewed"
-		}
-		if categories != nil && !slices.Contains(categories, it.JournalCategory) || c.RunID != "" && it.RunID != c.RunID || c.Status != "" && status != c.Status {
-			continue
-		}
-		s.Write(append(it.AppendJSON(nil), '\n'))
-	}
-	emitGaps(s, gaps)
+	emitRows(s, slices.Values(listing.OldestFirst()), func(r *state.Row) bool {
+		status := string(cmp.Or(r.Status, "unreviewed"))
+		return (categories == nil || slices.Contains(categories, r.Category)) && (c.RunID == "" || r.RunID == c.RunID) && (c.Status == "" || status == c.Status)
+	})
+	emitGaps(s, listing.Gaps)
 	return nil
 }
 
@@ -174,15 +167,15 @@ func (c *journalReviewCmd) Run(s *cli.Session) error {
 	if err != nil {
 		return err
 	}
-	all, err := d.All(ctx, state.When{})
+	listing, err := d.Listing(ctx, state.When{}, state.ItemFilter{Journal: true, Ended: true})
 	if err != nil {
 		return err
 	}
 	entry := drafts[0].Event.Body.(*state.Review).Entry
-	noted := all.Journal.Find(entry)
-	if noted == nil { // its signature was found good before the review was made
+	row, ok := listing.Entry(entry)
+	if !ok { // its signature was found good before the review was made
 		return fault.New(fault.StateEventNotFound, "the entry %s does not count any more", entry)
 	}
-	s.Write(append(noted.Item.AppendJSON(nil), '\n'))
+	s.WriteString(row.JSON + "\n")
 	return nil
 }

@@ -101,22 +101,22 @@ func (c *listCmd) Run(s *cli.Session) error {
 	if err != nil {
 		return err
 	}
-	all, err := d.All(ctx, when)
+	ended := c.All || slices.Contains(wanted, item.StatusSuperseded) || slices.Contains(wanted, item.StatusRejected)
+	listing, err := d.Listing(ctx, when, state.ItemFilter{State: true, Ended: ended})
 	if err != nil {
 		return err
 	}
-	items, gaps := all.Items(d.Trust, state.ItemFilter{State: true, Ended: true})
-	items = slices.DeleteFunc(items, func(it item.Item) bool {
-		if !c.All && !slices.Contains(wanted, it.Status) {
-			return true
+	emitRows(s, listing.All(), func(r *state.Row) bool {
+		if !c.All && !slices.Contains(wanted, r.Status) {
+			return false
 		}
 		// A slash is a character like any other in a key.
-		ok, _ := path.Match(strings.ReplaceAll(c.Key, "/", "\x00"), strings.ReplaceAll(it.StateKey, "/", "\x00"))
-		return c.Key != "" && !ok
+		ok, _ := path.Match(strings.ReplaceAll(c.Key, "/", "\x00"), strings.ReplaceAll(r.Key, "/", "\x00"))
+		return c.Key == "" || ok
 	})
-	emitItems(s, items, gaps)
-	if all.Set.Foreign > 0 {
-		s.Note("left out %s of other projects", count(all.Set.Foreign, "event"))
+	emitGaps(s, listing.Gaps)
+	if listing.Foreign > 0 {
+		s.Note("left out %s of other projects", count(listing.Foreign, "event"))
 	}
 	return nil
 }
@@ -194,23 +194,19 @@ func (c *contradictionsCmd) Run(s *cli.Session) error {
 	if err != nil {
 		return err
 	}
-	all, err := d.All(ctx, when)
+	listing, err := d.Listing(ctx, when, state.ItemFilter{State: true})
 	if err != nil {
 		return err
 	}
-	found := 0
+	found := listing.Contradictions()
 	var out []byte
-	for i := range all.Keys {
-		for _, c := range all.Keys[i].Contradictions() {
-			found++
-			out = append(c.AppendJSON(out), '\n')
-		}
+	for i := range found {
+		out = append(found[i].AppendJSON(out), '\n')
 	}
 	s.Write(out)
-	_, gaps := all.Items(d.Trust, state.ItemFilter{State: true})
-	emitGaps(s, gaps)
-	if c.Check && found > 0 {
-		return fault.New(fault.StateContradiction, "%s", count(found, "open contradiction"))
+	emitGaps(s, listing.Gaps)
+	if c.Check && len(found) > 0 {
+		return fault.New(fault.StateContradiction, "%s", count(len(found), "open contradiction"))
 	}
 	return nil
 }

@@ -1,15 +1,17 @@
 package eventlog
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"fmt"
 	"hash/crc32"
+	"io"
 	"os"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -25,16 +27,20 @@ import (
 // Deleting or damaging its file changes no answer; whoever can write into the Git
 // directory can forge it, and could change the programs as well. It is safe for
 // concurrent use.
+//
+// Keys and the journal have a file each, so that who reads the one does not pay for
+// the other.
 type Cache struct {
-	l      *Log
-	digest [sha256.Size]byte
-	opened time.Time
-	file   cacheFile
+	l         *Log
+	ofJournal bool
+	digest    [sha256.Size]byte
+	opened    time.Time
+	file      cacheFile
 
 	mu       sync.Mutex
-	listings map[listingKey][]byte
-	values   map[FolderRef][]byte
-	complete [2]bool       // all folders of keys, of the journal, were asked for at the newest commit
+	listings map[listingKey]string
+	values   map[FolderRef]string
+	complete bool          // all folders were asked for at the newest commit
 	used     []atomic.Bool // of the file's values
 	usedList []atomic.Bool // of its listings
 }
@@ -46,31 +52,36 @@ type listingKey struct {
 	tree repo.OID
 }
 
-// cacheName is the file, by the version of its form.
-const cacheName = "cache/state-v1"
+// The files, by the version of their form.
+const (
+	cacheOfKeys    = "cache/state-v1"
+	cacheOfJournal = "cache/journal-v1"
+)
 
-// OpenCache reads the cache for a digest of everything that the values depend on
-// beside the events. A file that is absent, damaged, or of another digest or version is
-// an empty cache.
-func (l *Log) OpenCache(digest string) *Cache {
-	c := &Cache{l: l, digest: sha256.Sum256([]byte(digest)), opened: l.now(), listings: map[listingKey][]byte{}, values: map[FolderRef][]byte{}}
-	idLen := 20
-	if l.r.ObjectFormat() == "sha256" {
-		idLen = 32
+func (c *Cache) name() string {
+	if c.ofJournal {
+		return cacheOfJournal
 	}
-	c.file.idLen = idLen
-	if st, err := os.Stat(l.path(cacheName)); err == nil && st.Mode().IsRegular() && st.Size() <= maxCache {
-		if data, err := os.ReadFile(l.path(cacheName)); err == nil {
-			c.file.parse(data, c.digest)
-		}
+	return cacheOfKeys
+}
+
+// OpenCache reads the cache of the folders of keys, or of the journal's, for a digest
+// of everything that the values depend on beside the events. A file that is absent,
+// damaged, or of another digest or version is an empty cache.
+func (l *Log) OpenCache(digest string, ofJournal bool) *Cache {
+	c := &Cache{
+		l: l, ofJournal: ofJournal, digest: sha256.Sum256([]byte(digest)), opened: l.now(),
+		listings: map[listingKey]string{}, values: map[FolderRef]string{}, file: l.cacheFile(),
 	}
+	c.file.read(l.path(c.name()), c.digest)
 	c.used = make([]atomic.Bool, c.file.values.count)
 	c.usedList = make([]atomic.Bool, c.file.listings.count)
 	return c
 }
 
-// Get returns the value of a folder. It must not be changed.
-func (c *Cache) Get(f FolderRef) (value []byte, ok bool) {
+// Get returns the value of a folder: a part of the file's text, so that reading all of
+// them copies nothing.
+func (c *Cache) Get(f FolderRef) (value string, ok bool) {
 	c.mu.Lock()
 	value, ok = c.values[f]
 	c.mu.Unlock()
@@ -85,39 +96,22 @@ func (c *Cache) Get(f FolderRef) (value []byte, ok bool) {
 }
 
 // Put sets the value of a folder.
-func (c *Cache) Put(f FolderRef, value []byte) {
+func (c *Cache) Put(f FolderRef, value string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.values[f] = value
 }
 
-// Folders is [Snapshot.Folders], which reads only the folders that changed.
-func (c *Cache) Folders(ctx context.Context, s *Snapshot, ofJournal bool) ([]FolderRef, error) {
-	var refs []FolderRef
-	for _, e := range s.top {
-		p := place{kind: top}.child(e.Name)
-		if e.Mode != repo.ModeFolder || p.kind != shard && p.kind != journal || (p.kind == journal) != ofJournal {
-			continue
-		}
-		below, err := c.foldersOf(ctx, p, e.OID)
-		if err != nil {
-			return nil, err
-		}
-		refs = append(refs, below...)
-	}
-	if s.newest {
+// Folders is [Snapshot.Folders] of the cache's kind, which reads only the folders that
+// changed.
+func (c *Cache) Folders(ctx context.Context, s *Snapshot) ([]FolderRef, error) {
+	refs, err := s.eachTop(c.ofJournal, func(p place, tree repo.OID) ([]FolderRef, error) { return c.foldersOf(ctx, p, tree) })
+	if err == nil && s.newest {
 		c.mu.Lock()
-		c.complete[index(ofJournal)] = true
+		c.complete = true
 		c.mu.Unlock()
 	}
-	return refs, nil
-}
-
-func index(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
+	return refs, err
 }
 
 func (c *Cache) foldersOf(ctx context.Context, p place, tree repo.OID) ([]FolderRef, error) {
@@ -170,7 +164,7 @@ const (
 )
 
 // Save writes the cache where that is worth it. Values of folders that are gone are
-// dropped when all folders of their kind were asked for. Of two programs that save at
+// dropped when all folders were asked for. Of two programs that save at
 // once the last one wins.
 func (c *Cache) Save() error {
 	c.mu.Lock()
@@ -189,7 +183,7 @@ func (c *Cache) Save() error {
 	for i := range c.file.values.count {
 		row, ok := c.file.values.row(c.file.data, i)
 		_, again := c.values[FolderRef{row.path, row.tree}]
-		if ok && !again && (c.used[i].Load() || !c.complete[index(strings.HasPrefix(row.path, "j/"))]) {
+		if ok && !again && (c.used[i].Load() || !c.complete) {
 			b.values = append(b.values, row)
 		}
 	}
@@ -198,20 +192,23 @@ func (c *Cache) Save() error {
 		if !ok || len(row.path) != 1 {
 			continue
 		}
-		kind := placeKind(row.path[0])
-		_, again := c.listings[listingKey{kind, row.tree}]
-		if !again && (c.usedList[i].Load() || !c.complete[index(kind == year)]) {
+		_, again := c.listings[listingKey{placeKind(row.path[0]), row.tree}]
+		if !again && (c.usedList[i].Load() || !c.complete) {
 			b.listings = append(b.listings, row)
 		}
 	}
 	data := b.encode(c.digest)
+	return c.l.writeCache(c.name(), data)
+}
+
+func (l *Log) writeCache(name string, data []byte) error {
 	if len(data) > maxCache {
 		return nil
 	}
-	if _, err := c.l.r.Folder("kxm/cache"); err != nil {
+	if _, err := l.r.Folder("kxm/cache"); err != nil {
 		return err
 	}
-	if err := c.l.replace(cacheName, data); err != nil {
+	if err := l.replace(name, data); err != nil {
 		return fault.Wrap(err, fault.IOFailed, "cannot write the cache")
 	}
 	return nil
@@ -227,25 +224,69 @@ const (
 	rowTail    = 4 + 4 + 4 // offset of the path, its length, length of the value behind it
 )
 
-func castagnoli(data []byte) uint32 { return crc32.Checksum(data, crc32.MakeTable(crc32.Castagnoli)) }
+var castagnoli = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
 
 // cacheFile is a file that was read and found sound; without one it is empty.
 type cacheFile struct {
 	idLen            int
-	data             []byte
+	data             string
 	listings, values cacheTable
 }
 
-func (f *cacheFile) parse(data []byte, digest [sha256.Size]byte) {
-	if len(data) < cacheHead+4 || !bytes.HasPrefix(data, []byte(cacheMagic)) || !bytes.Equal(data[len(cacheMagic):][:sha256.Size], digest[:]) {
+func (l *Log) cacheFile() cacheFile {
+	if l.r.ObjectFormat() == "sha256" {
+		return cacheFile{idLen: 32}
+	}
+	return cacheFile{idLen: 20}
+}
+
+// read reads a file, if there is one that a cache can be.
+func (f *cacheFile) read(name string, digest [sha256.Size]byte) {
+	file, err := os.Open(name)
+	if err != nil {
+		return
+	}
+	defer file.Close()
+	st, err := file.Stat()
+	if err != nil || !st.Mode().IsRegular() || st.Size() > maxCache {
+		return
+	}
+	var text strings.Builder
+	text.Grow(int(st.Size()))
+	if _, err := io.Copy(&text, file); err == nil {
+		f.parse(text.String(), digest)
+	}
+}
+
+// checksum is that of a text. It goes through a buffer, since the standard library has
+// none for texts, and a copy of a large one costs more than the sum.
+func checksum(text string) uint32 {
+	var sum uint32
+	var buffer [8 << 10]byte
+	for len(text) > 0 {
+		n := copy(buffer[:], text)
+		sum = crc32.Update(sum, castagnoli(), buffer[:n])
+		text = text[n:]
+	}
+	return sum
+}
+
+// number is the 32 bits at a place, in network order.
+func number(text string, at int) uint32 {
+	_ = text[at+3]
+	return uint32(text[at])<<24 | uint32(text[at+1])<<16 | uint32(text[at+2])<<8 | uint32(text[at+3])
+}
+
+func (f *cacheFile) parse(data string, digest [sha256.Size]byte) {
+	if len(data) < cacheHead+4 || !strings.HasPrefix(data, cacheMagic) || data[len(cacheMagic):][:sha256.Size] != string(digest[:]) {
 		return
 	}
 	body := data[:len(data)-4]
-	if binary.BigEndian.Uint32(data[len(body):]) != castagnoli(body) {
+	if number(data, len(body)) != checksum(body) {
 		return
 	}
-	head := data[len(cacheMagic)+sha256.Size:]
-	idLen, listings, values := binary.BigEndian.Uint32(head), binary.BigEndian.Uint32(head[4:]), binary.BigEndian.Uint32(head[8:])
+	head := len(cacheMagic) + sha256.Size
+	idLen, listings, values := number(data, head), number(data, head+4), number(data, head+8)
 	row := f.idLen + rowTail
 	if int(idLen) != f.idLen || (uint64(listings)+uint64(values))*uint64(row) > uint64(len(body)-cacheHead) {
 		return
@@ -262,74 +303,106 @@ type cacheTable struct {
 
 // cacheRow is a row with what it points at.
 type cacheRow struct {
-	tree  repo.OID
-	path  string
-	value []byte
+	tree        repo.OID
+	path, value string
 }
 
-func (t cacheTable) id(data []byte, i int) []byte {
+func (t cacheTable) id(data string, i int) string {
 	return data[t.start+i*(t.idLen+rowTail):][:t.idLen]
 }
 
 // content returns path and value of a row; ok is false when it points nowhere.
-func (t cacheTable) content(data []byte, i int) (path, value []byte, ok bool) {
-	tail := data[t.start+i*(t.idLen+rowTail)+t.idLen:]
-	at, pathLen, valueLen := uint64(binary.BigEndian.Uint32(tail)), uint64(binary.BigEndian.Uint32(tail[4:])), uint64(binary.BigEndian.Uint32(tail[8:]))
+func (t cacheTable) content(data string, i int) (path, value string, ok bool) {
+	tail := t.start + i*(t.idLen+rowTail) + t.idLen
+	at, pathLen, valueLen := uint64(number(data, tail)), uint64(number(data, tail+4)), uint64(number(data, tail+8))
 	end := at + pathLen + valueLen
 	if end > uint64(len(data)) {
-		return nil, nil, false
+		return "", "", false
 	}
-	return data[at : at+pathLen], data[at+pathLen : end : end], true
+	return data[at : at+pathLen], data[at+pathLen : end], true
 }
 
-func (t cacheTable) row(data []byte, i int) (cacheRow, bool) {
+func (t cacheTable) row(data string, i int) (cacheRow, bool) {
 	path, value, ok := t.content(data, i)
-	return cacheRow{repo.OID(hex.EncodeToString(t.id(data, i))), string(path), value}, ok
+	return cacheRow{repo.OID(hex.EncodeToString([]byte(t.id(data, i)))), path, value}, ok
 }
 
-func (t cacheTable) find(data []byte, tree repo.OID, path string) (i int, value []byte, ok bool) {
+func (t cacheTable) find(data string, tree repo.OID, path string) (i int, value string, ok bool) {
 	var raw [sha256.Size]byte
 	n, err := hex.Decode(raw[:], []byte(tree))
 	if err != nil || n != t.idLen {
-		return 0, nil, false
+		return 0, "", false
 	}
-	lo, hi := 0, t.count
-	for lo < hi {
-		if middle := (lo + hi) / 2; bytes.Compare(t.id(data, middle), raw[:n]) < 0 {
-			lo = middle + 1
-		} else {
-			hi = middle
-		}
-	}
+	id := string(raw[:n])
+	lo := sort.Search(t.count, func(i int) bool { return t.id(data, i) >= id })
 	// One tree may lie at several paths.
-	for ; lo < t.count && bytes.Equal(t.id(data, lo), raw[:n]); lo++ {
-		if p, value, ok := t.content(data, lo); ok && string(p) == path {
+	for ; lo < t.count && t.id(data, lo) == id; lo++ {
+		if p, value, ok := t.content(data, lo); ok && p == path {
 			return lo, value, true
 		}
 	}
-	return 0, nil, false
+	return 0, "", false
+}
+
+// The files of what was made of all folders together.
+const (
+	wholeOfKeys    = "cache/state-all-v1"
+	wholeOfJournal = "cache/journal-all-v1"
+)
+
+// whole names the file and, in place of a tree, what all folders of the kind are.
+func (s *Snapshot) whole(ofJournal bool) (name string, id repo.OID) {
+	name = wholeOfKeys
+	if ofJournal {
+		name = wholeOfJournal
+	}
+	h := sha256.New()
+	_, _ = s.eachTop(ofJournal, func(p place, tree repo.OID) ([]FolderRef, error) {
+		fmt.Fprintf(h, "%s %s\n", p.path, tree)
+		return nil, nil
+	})
+	file := s.l.cacheFile()
+	return name, repo.OID(hex.EncodeToString(h.Sum(nil)[:file.idLen]))
+}
+
+// Whole returns what [Snapshot.PutWhole] kept for the same folders and digest, whichever
+// snapshot they were in: a reader for whom nothing has changed looks at nothing else.
+func (s *Snapshot) Whole(digest string, ofJournal bool) (value string, ok bool) {
+	name, id := s.whole(ofJournal)
+	file := s.l.cacheFile()
+	file.read(s.l.path(name), sha256.Sum256([]byte(digest)))
+	_, value, ok = file.values.find(file.data, id, "")
+	return value, ok
+}
+
+// PutWhole keeps what was made of all folders of keys, or of the journal, in place of
+// what was kept before.
+func (s *Snapshot) PutWhole(digest string, ofJournal bool, value string) error {
+	name, id := s.whole(ofJournal)
+	b := cacheBuilder{idLen: s.l.cacheFile().idLen, values: []cacheRow{{id, "", value}}}
+	return s.l.writeCache(name, b.encode(sha256.Sum256([]byte(digest))))
 }
 
 // encodeListing stores the folders in a folder: the length of a name, the name, its
 // id.
-func encodeListing(path string, refs []FolderRef) []byte {
+func encodeListing(path string, refs []FolderRef) string {
 	data := []byte{}
 	for _, f := range refs {
 		name := f.Path[len(path)+1:]
 		data = append(append(data, byte(len(name))), name...)
 		data, _ = hex.AppendDecode(data, []byte(f.Tree)) // ids are hexadecimal
 	}
-	return data
+	return string(data)
 }
 
-func (f *cacheFile) decodeListing(path string, data []byte) ([]FolderRef, bool) {
+func (f *cacheFile) decodeListing(path, data string) ([]FolderRef, bool) {
 	var refs []FolderRef
 	for len(data) > 0 {
 		n := int(data[0])
 		if len(data) < 1+n+f.idLen {
 			return nil, false
 		}
-		refs = append(refs, FolderRef{path + "/" + string(data[1:1+n]), repo.OID(hex.EncodeToString(data[1+n : 1+n+f.idLen]))})
+		refs = append(refs, FolderRef{path + "/" + data[1:1+n], repo.OID(hex.EncodeToString([]byte(data[1+n : 1+n+f.idLen])))})
 		data = data[1+n+f.idLen:]
 	}
 	return refs, true
@@ -370,5 +443,5 @@ func (b *cacheBuilder) encode(digest [sha256.Size]byte) []byte {
 			data = append(append(data, r.path...), r.value...)
 		}
 	}
-	return binary.BigEndian.AppendUint32(data, castagnoli(data))
+	return binary.BigEndian.AppendUint32(data, crc32.Checksum(data, castagnoli()))
 }

@@ -150,13 +150,19 @@ type FolderRef struct {
 // Folders returns the folders of events, sorted by path: those of keys, or those of
 // the days of the journal.
 func (s *Snapshot) Folders(ctx context.Context, ofJournal bool) ([]FolderRef, error) {
+	return s.eachTop(ofJournal, func(p place, tree repo.OID) ([]FolderRef, error) { return s.l.foldersOf(ctx, p, tree) })
+}
+
+// eachTop returns what list finds below the folders at the top: the shards of keys, or
+// the journal.
+func (s *Snapshot) eachTop(ofJournal bool, list func(p place, tree repo.OID) ([]FolderRef, error)) ([]FolderRef, error) {
 	var refs []FolderRef
 	for _, e := range s.top {
 		p := place{kind: top}.child(e.Name)
 		if e.Mode != repo.ModeFolder || p.kind != shard && p.kind != journal || (p.kind == journal) != ofJournal {
 			continue
 		}
-		below, err := s.l.foldersOf(ctx, p, e.OID)
+		below, err := list(p, e.OID)
 		if err != nil {
 			return nil, err
 		}

@@ -71,15 +71,16 @@ type Set struct {
 // [FoldJournal]'s to say.
 func Check(records []Record, t *Trust, project string) Set {
 	records = unite(records)
+	events := make([]Checked, len(records))
 	results := make([]result, len(records))
-	parallel(len(records), func(i int) { results[i] = t.check(&records[i], project) })
-	s := Set{Project: project, Events: make([]Checked, 0, len(records))}
+	parallel(len(records), func(i int) { results[i] = t.check(&records[i], project, &events[i]) })
+	s := Set{Project: project, Events: events[:0]}
 	for i := range results {
 		r := &results[i]
 		s.Findings = append(s.Findings, r.findings...)
 		switch r.kind {
 		case known:
-			s.Events = append(s.Events, r.event)
+			s.Events = append(s.Events, events[i]) // at i or before it
 		case foreign:
 			s.Foreign++
 		case unknown:
@@ -126,7 +127,6 @@ func errorText(err error) string {
 
 type result struct {
 	kind     int
-	event    Checked
 	findings []Finding
 }
 
@@ -137,7 +137,8 @@ const (
 	known
 )
 
-func (t *Trust) check(r *Record, project string) result {
+// check reads a record; c is set where the result's kind is known.
+func (t *Trust) check(r *Record, project string, c *Checked) result {
 	refuse := func(rule Rule, message string) result {
 		return result{findings: []Finding{newFinding(rule, r.ID, r.Path, "", message)}}
 	}
@@ -162,7 +163,7 @@ func (t *Trust) check(r *Record, project string) result {
 	case !e.Type().Keyed() && !e.Type().journal():
 		return result{kind: unknown}
 	}
-	c := Checked{Event: e, ID: r.ID, Path: r.Path, Digest: digest, Origin: item.OriginPeer}
+	*c = Checked{Event: e, ID: r.ID, Path: r.Path, Digest: digest, Origin: item.OriginPeer}
 	var problems []string
 	c.Credentials, problems = t.verify(r.Event, e.Clock, r.Signatures)
 	if c.Verified() {
@@ -172,7 +173,7 @@ func (t *Trust) check(r *Record, project string) result {
 	add := func(rule Rule, message string) {
 		res.findings = append(res.findings, newFinding(rule, c.ID, c.Path, c.Key, message))
 	}
-	if rule, message := t.leavesOut(&c); rule != "" {
+	if rule, message := t.leavesOut(c); rule != "" {
 		c.Problem = new(Finding)
 		*c.Problem = newFinding(rule, c.ID, c.Path, c.Key, message)
 	}
@@ -185,7 +186,6 @@ func (t *Trust) check(r *Record, project string) result {
 	if !c.Verified() && t.Signers.PersonNamed(c.Actor) != 0 {
 		add(RuleImpersonation, "it is unsigned, and its actor "+fault.Quote(masked(c.Actor))+" is an allowed signer's name")
 	}
-	res.event = c
 	return res
 }
 

@@ -159,16 +159,16 @@ func TestTheDigestOfTrustIsOfAllThatAnswersDependOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	digests := map[string]string{
-		"base":            trusting(t, base, "").Digest("demo", "1"),
-		"another signer":  trusting(t, base+line(t, "x", `namespaces="kxm-human"`, "spare"), "").Digest("demo", "1"),
-		"a comment":       trusting(t, base+"# x\n", "").Digest("demo", "1"),
-		"require signed":  trusting(t, base, "[state]\nrequireSigned = true\n").Digest("demo", "1"),
-		"self promotion":  trusting(t, base, "[state]\nselfPromotion = true\n").Digest("demo", "1"),
-		"format":          trusting(t, base, "[state]\nformat = 2\n").Digest("demo", "1"),
-		"another project": trusting(t, base, "").Digest("demo2", "1"),
-		"another version": trusting(t, base, "").Digest("demo", "2"),
-		"the two run on":  trusting(t, base, "").Digest("demo1", ""),
-		"no trust point":  none.Digest("demo", "1"),
+		"base":            trusting(t, base, "").digestFor("demo", "1"),
+		"another signer":  trusting(t, base+line(t, "x", `namespaces="kxm-human"`, "spare"), "").digestFor("demo", "1"),
+		"a comment":       trusting(t, base+"# x\n", "").digestFor("demo", "1"),
+		"require signed":  trusting(t, base, "[state]\nrequireSigned = true\n").digestFor("demo", "1"),
+		"self promotion":  trusting(t, base, "[state]\nselfPromotion = true\n").digestFor("demo", "1"),
+		"format":          trusting(t, base, "[state]\nformat = 2\n").digestFor("demo", "1"),
+		"another project": trusting(t, base, "").digestFor("demo2", "1"),
+		"another version": trusting(t, base, "").digestFor("demo", "2"),
+		"the two run on":  trusting(t, base, "").digestFor("demo1", ""),
+		"no trust point":  none.digestFor("demo", "1"),
 	}
 	seen := map[string]string{}
 	for name, d := range digests {
@@ -179,7 +179,7 @@ func TestTheDigestOfTrustIsOfAllThatAnswersDependOn(t *testing.T) {
 	}
 	// Where the files stand, and what is in others, does not matter.
 	for name, other := range map[string]*Trust{"another name": renamed, "another table": trusting(t, base, "project = 'x'\n")} {
-		if other.Digest("demo", "1") != digests["base"] {
+		if other.digestFor("demo", "1") != digests["base"] {
 			t.Errorf("%s has another digest", name)
 		}
 	}

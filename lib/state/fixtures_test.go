@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -125,6 +126,49 @@ func (w *world) keyAt(name string, asOf time.Time) *Key {
 func (w *world) journal() *Journal {
 	j := FoldJournal(w.set().Events, w.trust, time.Time{})
 	return &j
+}
+
+// listing is what a reader lists, folder by folder, and through the cache's form where
+// the cache is read.
+func (w *world) listing(asOf time.Time, ended bool) *Listing {
+	w.Helper()
+	folders := map[string][]Record{}
+	for _, r := range w.records {
+		e, err := Parse(r.Event)
+		if err != nil {
+			w.Fatal(err)
+		}
+		folder := "k/" + e.Key
+		if e.Type().journal() {
+			folder = "j/" + timeText(e.Clock.Time())[:10]
+		}
+		folders[folder] = append(folders[folder], r)
+	}
+	var parts [2][]folded
+	limit := through(asOf)
+	for _, name := range slices.Sorted(maps.Keys(folders)) {
+		computed := foldFolder(folders[name], w.trust, project, name[0] == 'j', limit, ended)
+		if !ended {
+			if encoded := string(computed.encode(nil)); !computed.decode(encoded) {
+				w.Fatalf("the folder %s does not survive its encoding", name)
+			}
+		}
+		kind := 0
+		if name[0] == 'j' {
+			kind = 1
+		}
+		parts[kind] = append(parts[kind], computed)
+	}
+	l := &Listing{}
+	for _, folders := range parts {
+		whole := unitedFolders(folders, limit)
+		if encoded := string(whole.encode(nil)); !ended && !whole.decode(encoded) {
+			w.Fatal("the whole does not survive its encoding")
+		}
+		l.parts = append(l.parts, whole)
+	}
+	l.finish(w.trust)
+	return l
 }
 
 func (w *world) find(id string) *Checked {

@@ -8,7 +8,6 @@ import (
 
 	"kxm/lib/fault"
 	"kxm/lib/item"
-	"kxm/lib/ndjson"
 )
 
 // Outcome is what became of a proposal.
@@ -145,6 +144,11 @@ func (k *Key) event(id string) *Checked {
 
 // FoldKeys folds the events of all keys as they were at a time (zero: now), by key.
 func FoldKeys(events []Checked, t *Trust, asOf time.Time) []Key {
+	return foldKeys(events, t, through(asOf))
+}
+
+// foldKeys folds the events of all keys that are earlier than a limit.
+func foldKeys(events []Checked, t *Trust, limit HLC) []Key {
 	byKey := map[string][]*Checked{}
 	for i := range events {
 		if e := &events[i]; e.Type().Keyed() {
@@ -153,7 +157,7 @@ func FoldKeys(events []Checked, t *Trust, asOf time.Time) []Key {
 	}
 	names := slices.Sorted(maps.Keys(byKey))
 	keys := make([]Key, len(names))
-	parallel(len(names), func(i int) { keys[i] = foldKey(names[i], byKey[names[i]], t, through(asOf)) })
+	parallel(len(names), func(i int) { keys[i] = foldKey(names[i], byKey[names[i]], t, limit) })
 	return slices.DeleteFunc(keys, func(k Key) bool { return len(k.Events) == 0 })
 }
 
@@ -217,6 +221,13 @@ func (f *folder) leaveOut(rule Rule, e *Checked, message string) {
 
 // gather finds the proposals, and the events that are left out by themselves.
 func (f *folder) gather() {
+	proposals := 0
+	for _, e := range f.Events {
+		if e.Problem == nil && e.Type() == TypePropose {
+			proposals++
+		}
+	}
+	f.Proposals = make([]Proposed, 0, proposals) // they are large
 	for _, e := range f.Events {
 		switch {
 		case e.Problem != nil:
@@ -402,52 +413,3 @@ func (t *Trust) withdraws(withdraw, proposal *Checked) bool {
 	}
 	return false
 }
-
-// Contradiction is a key that does not say one thing: with several current values, or
-// with several open proposals.
-type Contradiction struct {
-	Key    string
-	Status item.Status // current or proposed
-	Items  []item.Item // the sides, by id
-}
-
-// Contradictions returns the key's contradictions.
-func (k *Key) Contradictions() []Contradiction {
-	var all []Contradiction
-	add := func(status item.Status, items []item.Item) {
-		if len(items) > 1 {
-			all = append(all, Contradiction{masked(k.Name), status, items})
-		}
-	}
-	var items []item.Item
-	for i := range k.Current {
-		items = append(items, k.Current[i].Item)
-	}
-	add(item.StatusCurrent, items)
-	items = nil
-	for _, p := range k.Open() {
-		items = append(items, p.Item)
-	}
-	add(item.StatusProposed, items)
-	return all
-}
-
-// AppendJSON appends the contradiction as one compact JSON object.
-func (c *Contradiction) AppendJSON(dst []byte) []byte {
-	o := ndjson.NewObject(dst)
-	o.Text("schema", ContradictionSchema)
-	o.Text("key", c.Key)
-	o.Text("status", string(c.Status))
-	o.Name("items")
-	o.Bytes = append(o.Bytes, '[')
-	for i := range c.Items {
-		if i > 0 {
-			o.Bytes = append(o.Bytes, ',')
-		}
-		o.Bytes = c.Items[i].AppendJSON(o.Bytes)
-	}
-	return append(o.Bytes, "]}"...)
-}
-
-// MarshalJSON returns what AppendJSON appends.
-func (c Contradiction) MarshalJSON() ([]byte, error) { return c.AppendJSON(nil), nil }

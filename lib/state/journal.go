@@ -72,9 +72,9 @@ func FoldJournal(events []Checked, t *Trust, asOf time.Time) Journal {
 		n := j.Find(body.Entry)
 		switch {
 		case n == nil:
-			j.Findings = append(j.Findings, newFinding(RuleLineage, e.ID, e.Path, "", "the entry "+body.Entry+" is not here, or does not count"))
+			j.Findings = append(j.Findings, missingEntry(e.ID, e.Path, body.Entry))
 		case n.Event.Digest != body.Digest:
-			j.Findings = append(j.Findings, newFinding(RuleDigest, e.ID, e.Path, "", "its digest is not that of the entry "+body.Entry))
+			j.Findings = append(j.Findings, otherEntry(e.ID, e.Path, body.Entry))
 		default:
 			n.Verdict = body.To
 			n.Reviews = append(n.Reviews, e.ID)
@@ -89,6 +89,24 @@ func FoldJournal(events []Checked, t *Trust, asOf time.Time) Journal {
 	}
 	j.Findings = sortFindings(j.Findings)
 	return j
+}
+
+// missingEntry and otherEntry are why a review does not count: what it is about is not
+// here, or is not what its digest says.
+func missingEntry(id, path, entry string) Finding {
+	return newFinding(RuleLineage, id, path, "", "the entry "+entry+" is not here, or does not count")
+}
+
+func otherEntry(id, path, entry string) Finding {
+	return newFinding(RuleDigest, id, path, "", "its digest is not that of the entry "+entry)
+}
+
+// status returns the status that a verdict gives an entry.
+func (v Verdict) status() item.Status {
+	if v == VerdictApproved {
+		return item.StatusCurrent
+	}
+	return item.StatusRejected
 }
 
 // makeItem makes the record's item and returns what was cut from it, or "".
@@ -125,11 +143,8 @@ func (n *Noted) makeItem(t *Trust) (cut string) {
 			it.Provenance.DerivedFrom = append(it.Provenance.DerivedFrom, prefixJournal+id)
 		}
 	}
-	switch n.Verdict {
-	case VerdictApproved:
-		it.Status = item.StatusCurrent
-	case VerdictRejected, VerdictQuarantined:
-		it.Status = item.StatusRejected
+	if n.Verdict != "" {
+		it.Status = n.Verdict.status()
 	}
 	cut = fit(&it)
 	n.Item = it
@@ -146,20 +161,4 @@ func kindOf(category string) (item.Kind, item.Status) {
 		return item.KindSkill, item.StatusProposed
 	}
 	return item.KindEvidence, ""
-}
-
-// Episodes returns the errors, lessons, observations, experiments and episodes of
-// runs, oldest first: of one run, or of all if run is "". Of more than limit the
-// newest are returned; what a reviewer rejected is not.
-func (j *Journal) Episodes(run string, limit int) []item.Item {
-	items := []item.Item{}
-	for i := range j.Records {
-		it := &j.Records[i].Item
-		ofRun := it.RunID != "" && (run == "" || it.RunID == run)
-		episode := it.Kind == item.KindEpisode || slices.Contains(episodic, it.JournalCategory)
-		if ofRun && episode && it.Status != item.StatusRejected {
-			items = append(items, *it)
-		}
-	}
-	return items[max(0, len(items)-limit):]
 }

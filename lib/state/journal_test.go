@@ -156,17 +156,22 @@ func TestEpisodesOfRuns(t *testing.T) {
 	rejected := w.note("agent-1", "", Entry{Category: "error", Summary: "a lie", RunID: "run-1"})
 	w.review(alice, rejected, VerdictRejected)
 	j := w.journal()
-	summaries := func(items []item.Item) []string {
+	l := w.listing(time.Time{}, true)
+	summaries := func(rows []Row) []string {
 		all := []string{}
-		for _, it := range items {
+		for _, r := range rows {
+			it, err := item.Parse([]byte(r.JSON))
+			if err != nil {
+				t.Fatal(err)
+			}
 			all = append(all, it.Summary)
 		}
 		return all
 	}
-	wantList(t, "all", summaries(j.Episodes("", 50)), "error", "lesson", "observation", "experiment", "all of it")
-	wantList(t, "run-1", summaries(j.Episodes("run-1", 50)), "error", "lesson", "all of it")
-	wantList(t, "newest two", summaries(j.Episodes("", 2)), "experiment", "all of it")
-	wantList(t, "none", summaries(j.Episodes("run-3", 50)))
+	wantList(t, "all", summaries(l.Episodes("", 50)), "error", "lesson", "observation", "experiment", "all of it")
+	wantList(t, "run-1", summaries(l.Episodes("run-1", 50)), "error", "lesson", "all of it")
+	wantList(t, "newest two", summaries(l.Episodes("", 2)), "experiment", "all of it")
+	wantList(t, "none", summaries(l.Episodes("run-3", 50)))
 	it := j.Find(id).Item
 	if it.ID != "episode_"+id || it.Kind != item.KindEpisode || it.RunID != "run-1" || it.Status != "" || it.Authority != item.AuthorityEvidence {
 		t.Errorf("episode %+v", it)
@@ -256,17 +261,17 @@ func TestEveryRuleHasASeverityAndAFix(t *testing.T) {
 func TestContradictionsNameTheirSides(t *testing.T) {
 	w := newWorld(t)
 	one, two := w.propose("agent-1", "one"), w.propose("agent-2", "two")
-	k := w.key(branch)
-	if c := k.Contradictions(); len(c) != 1 || c[0].Status != item.StatusProposed || len(c[0].Items) != 2 {
+	contradictions := func() []Contradiction { return w.listing(time.Time{}, false).Contradictions() }
+	if c := contradictions(); len(c) != 1 || c[0].Status != item.StatusProposed || len(c[0].Sides) != 2 {
 		t.Errorf("two proposals: %+v", c)
 	}
 	w.promote(alice, one)
-	if c := w.key(branch).Contradictions(); len(c) != 0 {
+	if c := contradictions(); len(c) != 0 {
 		t.Errorf("one current and one proposed: %+v", c)
 	}
 	w.forge(Event{Key: branch, Body: &Promotion{Proposal: two, Digest: w.find(two).Digest, EvidenceRefs: []string{"r"}}}, "kxm-human", bob)
-	c := w.key(branch).Contradictions()
-	if len(c) != 1 || c[0].Status != item.StatusCurrent || len(c[0].Items) != 2 {
+	c := contradictions()
+	if len(c) != 1 || c[0].Status != item.StatusCurrent || len(c[0].Sides) != 2 {
 		t.Errorf("two current: %+v", c)
 	}
 	if got := string(c[0].AppendJSON(nil)); !strings.HasPrefix(got, `{"schema":"kxm.state-contradiction.v1","key":"release.branch","status":"current","items":[{"schema":`) {

@@ -13,7 +13,6 @@ import (
 
 	"kxm/lib/eventlog"
 	"kxm/lib/fault"
-	"kxm/lib/item"
 	"kxm/lib/repo"
 )
 
@@ -24,6 +23,8 @@ type Store struct {
 	Log     *eventlog.Log
 	Trust   *Trust
 	Project string // "" where the project has no name: then every event is foreign
+
+	version string
 }
 
 // StoreOptions say whose state is read, and whom to trust.
@@ -32,6 +33,7 @@ type StoreOptions struct {
 	Folder    string // the folder that holds .kxm, from the top of the repository; "" or "." is the top
 	TrustRef  string // --trust-ref; "" when it was not given
 	RemoteRef string // [state] remoteRef of the worktree's configuration
+	Version   string // the program's: a cache of another one is not read
 	Now       func() time.Time
 }
 
@@ -62,7 +64,7 @@ func OpenStore(ctx context.Context, r *repo.Repo, o StoreOptions) (*Store, error
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{Repo: r, Log: log, Project: o.Project}
+	s := &Store{Repo: r, Log: log, Project: o.Project, version: o.Version}
 	var signers, configuration []byte
 	if point.Commit != "" {
 		files, err := r.CommitFS(ctx, repo.OID(point.Commit), strings.TrimPrefix(path.Clean("/"+o.Folder), "/"))
@@ -174,29 +176,6 @@ func (s *Store) Event(ctx context.Context, snapshot *eventlog.Snapshot, id strin
 	return &set.Events[0], nil
 }
 
-// All is everything that a log holds of a project.
-type All struct {
-	Set     Set
-	Keys    []Key // by key
-	Journal Journal
-}
-
-// All reads and folds the whole log.
-func (s *Store) All(ctx context.Context, w When) (*All, error) {
-	snapshot, err := s.Log.Snapshot(ctx, w.At)
-	if err != nil {
-		return nil, err
-	}
-	records, err := s.Records(ctx, snapshot)
-	if err != nil {
-		return nil, err
-	}
-	a := &All{Set: Check(records, s.Trust, s.Project)}
-	a.Keys = FoldKeys(a.Set.Events, s.Trust, w.AsOf)
-	a.Journal = FoldJournal(a.Set.Events, s.Trust, w.AsOf)
-	return a, nil
-}
-
 // Records reads every event of a snapshot, by id. All cores read.
 func (s *Store) Records(ctx context.Context, snapshot *eventlog.Snapshot) ([]Record, error) {
 	keys, err := snapshot.Folders(ctx, false)
@@ -234,40 +213,6 @@ func recordsOf(stored []eventlog.Record) []Record {
 		}
 	}
 	return records
-}
-
-// ItemFilter says which items of a fold are wanted.
-type ItemFilter struct {
-	State   bool // values and proposals
-	Journal bool // entries and episodes
-	Ended   bool // superseded values, and what was rejected or withdrawn
-}
-
-// Items returns the items of a fold and the gaps that a reader's stream must carry
-// with them.
-func (a *All) Items(t *Trust, f ItemFilter) ([]item.Item, []item.Gap) {
-	var items []item.Item
-	gaps := append(t.Gaps(), a.Set.Gaps()...)
-	if f.State {
-		for i := range a.Keys {
-			items = append(items, a.Keys[i].Items()...)
-			gaps = append(gaps, a.Keys[i].Gaps()...)
-		}
-	}
-	if f.Journal {
-		items = append(items, a.Journal.Items()...)
-		gaps = append(gaps, a.Journal.Gaps()...)
-	}
-	if f.Ended {
-		return items, gaps
-	}
-	live := items[:0]
-	for _, it := range items {
-		if it.Status != item.StatusSuperseded && it.Status != item.StatusRejected {
-			live = append(live, it)
-		}
-	}
-	return live, gaps
 }
 
 // Empty reports whether the repository has no log at all.

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"kxm/lib/config"
@@ -98,14 +97,6 @@ func NewTrust(p Point, allowedSigners, configuration []byte) (*Trust, error) {
 	h.Write(allowedSigners)
 	t.digest = hex.EncodeToString(h.Sum(nil))
 	return t, nil
-}
-
-// Digest identifies all that answers from the same events depend on: what stands at
-// the trust point, the project that reads and the program's version. A cache is valid
-// for one digest.
-func (t *Trust) Digest(project, version string) string {
-	sum := sha256.Sum256([]byte(t.digest + strconv.Quote(project) + strconv.Quote(version)))
-	return hex.EncodeToString(sum[:])
 }
 
 // Writable refuses to write (StateFormatUnknown) where the trust point asks for a

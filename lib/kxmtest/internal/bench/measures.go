@@ -52,7 +52,7 @@ func (b *bench) all() {
 	b.ratio("kxm-memory list | kxm-pack on 1,000 facts / cat | jq -c .", 1.5,
 		shell(small, "kxm-memory list | kxm-pack --role planner --task '"+task+"'"), shell(small, "cat '"+items+"' | jq -c ."))
 	const committed = "kxm-memory list --committed, 100,000 other files / cat"
-	if strings.Contains(committed, b.only) {
+	if b.wanted(committed) {
 		large := b.facts("large", 100_000)
 		b.ratio(committed, 3,
 			command{argv: []string{filepath.Join(b.bin, "kxm-memory"), "list", "--committed"}, dir: large}, shell(large, "cat .kxm/memory/*.md"))
