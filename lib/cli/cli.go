@@ -96,6 +96,7 @@ func Run(p Program, args []string, streams Streams) (status int) {
 			}
 		}
 	}()
+	p.Grammar = pruned(p.Grammar, args)
 	parser, err := newParser(p, s)
 	if err != nil {
 		// A grammar that does not build is a defect of the program; the tests run every --help.
