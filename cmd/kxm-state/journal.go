@@ -135,7 +135,7 @@ func (c *journalListCmd) Run(s *cli.Session) error {
 	if err != nil {
 		return err
 	}
-	emitRows(s, slices.Values(listing.OldestFirst()), func(r *state.Row) bool {
+	emitRows(s, listing.OldestFirst(), func(r *state.Row) bool {
 		status := string(cmp.Or(r.Status, "unreviewed"))
 		return (categories == nil || slices.Contains(categories, r.Category)) && (c.RunID == "" || r.RunID == c.RunID) && (c.Status == "" || status == c.Status)
 	})

@@ -1,6 +1,7 @@
 package eventlog
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -175,10 +176,10 @@ func (c *Cache) Save() error {
 	}
 	b := cacheBuilder{idLen: c.file.idLen}
 	for f, value := range c.values {
-		b.values = append(b.values, cacheRow{f.Tree, f.Path, value})
+		b.values = append(b.values, cacheRow{tree: f.Tree, path: f.Path, value: value})
 	}
 	for k, listing := range c.listings {
-		b.listings = append(b.listings, cacheRow{k.tree, string(rune(k.kind)), listing})
+		b.listings = append(b.listings, cacheRow{tree: k.tree, path: string(rune(k.kind)), value: listing})
 	}
 	for i := range c.file.values.count {
 		row, ok := c.file.values.row(c.file.data, i)
@@ -197,18 +198,17 @@ func (c *Cache) Save() error {
 			b.listings = append(b.listings, row)
 		}
 	}
-	data := b.encode(c.digest)
-	return c.l.writeCache(c.name(), data)
+	return c.l.writeCache(c.name(), c.digest, &b)
 }
 
-func (l *Log) writeCache(name string, data []byte) error {
-	if len(data) > maxCache {
+func (l *Log) writeCache(name string, digest [sha256.Size]byte, b *cacheBuilder) error {
+	if b.size() > maxCache {
 		return nil
 	}
 	if _, err := l.r.Folder("kxm/cache"); err != nil {
 		return err
 	}
-	if err := l.replace(name, data); err != nil {
+	if err := l.replaceWith(name, func(w *bufio.Writer) { b.write(w, digest) }); err != nil {
 		return fault.Wrap(err, fault.IOFailed, "cannot write the cache")
 	}
 	return nil
@@ -305,6 +305,16 @@ type cacheTable struct {
 type cacheRow struct {
 	tree        repo.OID
 	path, value string
+
+	made func(w *bufio.Writer) // if set, it writes the value, of so many bytes
+	size int
+}
+
+func (r *cacheRow) length() int {
+	if r.made != nil {
+		return r.size
+	}
+	return len(r.value)
 }
 
 func (t cacheTable) id(data string, i int) string {
@@ -324,7 +334,7 @@ func (t cacheTable) content(data string, i int) (path, value string, ok bool) {
 
 func (t cacheTable) row(data string, i int) (cacheRow, bool) {
 	path, value, ok := t.content(data, i)
-	return cacheRow{repo.OID(hex.EncodeToString([]byte(t.id(data, i)))), path, value}, ok
+	return cacheRow{tree: repo.OID(hex.EncodeToString([]byte(t.id(data, i)))), path: path, value: value}, ok
 }
 
 func (t cacheTable) find(data string, tree repo.OID, path string) (i int, value string, ok bool) {
@@ -376,11 +386,11 @@ func (s *Snapshot) Whole(digest string, ofJournal bool) (value string, ok bool) 
 }
 
 // PutWhole keeps what was made of all folders of keys, or of the journal, in place of
-// what was kept before.
-func (s *Snapshot) PutWhole(digest string, ofJournal bool, value string) error {
+// what was kept before. write writes it, size bytes, so that it need not be in memory.
+func (s *Snapshot) PutWhole(digest string, ofJournal bool, size int, write func(w *bufio.Writer)) error {
 	name, id := s.whole(ofJournal)
-	b := cacheBuilder{idLen: s.l.cacheFile().idLen, values: []cacheRow{{id, "", value}}}
-	return s.l.writeCache(name, b.encode(sha256.Sum256([]byte(digest))))
+	b := cacheBuilder{idLen: s.l.cacheFile().idLen, values: []cacheRow{{tree: id, made: write, size: size}}}
+	return s.l.writeCache(name, sha256.Sum256([]byte(digest)), &b)
 }
 
 // encodeListing stores the folders in a folder: the length of a name, the name, its
@@ -414,34 +424,57 @@ type cacheBuilder struct {
 	listings, values []cacheRow
 }
 
-func (b *cacheBuilder) encode(digest [sha256.Size]byte) []byte {
+func (b *cacheBuilder) size() int {
+	size := cacheHead + 4
+	for _, rows := range [][]cacheRow{b.listings, b.values} {
+		for i := range rows {
+			size += b.idLen + rowTail + len(rows[i].path) + rows[i].length()
+		}
+	}
+	return size
+}
+
+// write writes the file. Errors are the writer's, which keeps them.
+func (b *cacheBuilder) write(file *bufio.Writer, digest [sha256.Size]byte) {
+	sum := crc32.New(castagnoli())
+	w := bufio.NewWriterSize(io.MultiWriter(file, sum), 32<<10)
+	number := func(n int) {
+		var raw [4]byte
+		binary.BigEndian.PutUint32(raw[:], uint32(n))
+		w.Write(raw[:])
+	}
 	tables := [][]cacheRow{b.listings, b.values}
+	w.WriteString(cacheMagic)
+	w.Write(digest[:])
+	number(b.idLen)
+	number(len(b.listings))
+	number(len(b.values))
 	at := cacheHead + (len(b.listings)+len(b.values))*(b.idLen+rowTail)
-	size := at + 4
 	for _, rows := range tables {
 		slices.SortFunc(rows, func(a, b cacheRow) int { return cmp.Or(cmp.Compare(a.tree, b.tree), cmp.Compare(a.path, b.path)) })
-		for _, r := range rows {
-			size += len(r.path) + len(r.value)
+		for i := range rows {
+			r := &rows[i]
+			id, _ := hex.DecodeString(string(r.tree)) // ids are hexadecimal
+			w.Write(id)
+			number(at)
+			number(len(r.path))
+			number(r.length())
+			at += len(r.path) + r.length()
 		}
 	}
-	data := make([]byte, 0, size)
-	data = append(append(data, cacheMagic...), digest[:]...)
-	for _, n := range []int{b.idLen, len(b.listings), len(b.values)} {
-		data = binary.BigEndian.AppendUint32(data, uint32(n))
-	}
 	for _, rows := range tables {
-		for _, r := range rows {
-			data, _ = hex.AppendDecode(data, []byte(r.tree)) // ids are hexadecimal
-			for _, n := range []int{at, len(r.path), len(r.value)} {
-				data = binary.BigEndian.AppendUint32(data, uint32(n))
+		for i := range rows {
+			r := &rows[i]
+			w.WriteString(r.path)
+			if r.made != nil {
+				r.made(w)
+			} else {
+				w.WriteString(r.value)
 			}
-			at += len(r.path) + len(r.value)
 		}
 	}
-	for _, rows := range tables {
-		for _, r := range rows {
-			data = append(append(data, r.path...), r.value...)
-		}
-	}
-	return binary.BigEndian.AppendUint32(data, crc32.Checksum(data, castagnoli()))
+	w.Flush()
+	var raw [4]byte
+	binary.BigEndian.PutUint32(raw[:], sum.Sum32())
+	file.Write(raw[:])
 }

@@ -1,6 +1,8 @@
 package eventlog
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
@@ -244,8 +246,14 @@ func TestACopiedFolderIsAnotherOne(t *testing.T) {
 // it.
 func FuzzCacheFile(f *testing.F) {
 	id := strings.Repeat("ab", 20)
-	b := cacheBuilder{idLen: 20, listings: []cacheRow{{repo.OID(id), "\x02", encodeListing("aa", []FolderRef{{"aa/00000000000000", repo.OID(id)}})}}, values: []cacheRow{{repo.OID(id), "aa/00000000000000", "value"}}}
-	f.Add(b.encode([32]byte{}))
+	b := cacheBuilder{idLen: 20, listings: []cacheRow{{tree: repo.OID(id), path: "\x02", value: encodeListing("aa", []FolderRef{{"aa/00000000000000", repo.OID(id)}})}}, values: []cacheRow{{tree: repo.OID(id), path: "aa/00000000000000", value: "value"}}}
+	var file bytes.Buffer
+	w := bufio.NewWriter(&file)
+	b.write(w, [32]byte{})
+	if err := w.Flush(); err != nil || file.Len() != b.size() {
+		f.Fatalf("%d bytes, want %d, %v", file.Len(), b.size(), err)
+	}
+	f.Add(file.Bytes())
 	f.Add([]byte(cacheMagic))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		// With a right checksum, or nothing behind it would ever be reached.

@@ -98,7 +98,7 @@ func (c *checker) content(ctx context.Context, s *Snapshot) error {
 		if err != nil {
 			return err
 		}
-		err = s.EachRecords(ctx, folders, func(_ int, records []Record) error {
+		err = s.EachRecords(ctx, folders, func(_ int, records []Record, _ bool) error {
 			for _, r := range records {
 				if r.Err != nil {
 					c.fail("event_invalid", r.Path, r.Err)

@@ -189,7 +189,7 @@ func all(t testing.TB, s *Snapshot) map[string]Record {
 			t.Fatal(err)
 		}
 		var mu sync.Mutex
-		err = s.EachRecords(t.Context(), folders, func(_ int, records []Record) error {
+		err = s.EachRecords(t.Context(), folders, func(_ int, records []Record, _ bool) error {
 			mu.Lock()
 			defer mu.Unlock()
 			for _, r := range records {

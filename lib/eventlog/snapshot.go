@@ -209,16 +209,62 @@ func (s *Snapshot) Records(ctx context.Context, f FolderRef) ([]Record, error) {
 }
 
 // EachRecords reads folders on all processors and calls fn with the records of each
-// and the folder's place in the list, from several goroutines and in no order. The
-// first error ends it.
-func (s *Snapshot) EachRecords(ctx context.Context, folders []FolderRef, fn func(i int, records []Record) error) error {
+// and the folder's place in the list, from several goroutines and in no order. Of the
+// journal, whose days can be large and whose events say nothing of one another until
+// all are known, fn gets a folder's records piece by piece, in order; more says that
+// another piece follows. The first error ends it.
+func (s *Snapshot) EachRecords(ctx context.Context, folders []FolderRef, fn func(i int, records []Record, more bool) error) error {
 	return parallel(ctx, len(folders), func(ctx context.Context, i int) error {
-		records, err := s.Records(ctx, folders[i])
+		p := placeOf(folders[i].Path)
+		if !strings.HasPrefix(folders[i].Path, "j/") {
+			records, err := s.Records(ctx, folders[i])
+			if err != nil {
+				return err
+			}
+			return fn(i, records, false)
+		}
+		entries, err := s.l.entries(ctx, p, folders[i].Tree)
 		if err != nil {
 			return err
 		}
-		return fn(i, records)
+		for more := true; more; {
+			n := eventsEnd(entries, pieceSize)
+			more = n < len(entries)
+			records, err := s.l.records(ctx, p, entries[:n])
+			if err != nil {
+				return err
+			}
+			if err := fn(i, records, more); err != nil {
+				return err
+			}
+			clear(entries[:n]) // they are nobody else's, and their names are as long as an event
+			entries = entries[n:]
+		}
+		return nil
 	})
+}
+
+// Sizes, in entries, of what is folded at once of a day of the journal, and of what one
+// processor reads of a folder before another one helps.
+const (
+	pieceSize = 4096
+	rangeSize = 256
+)
+
+// eventsEnd returns a place at or behind n where the files of one event end and those of
+// another begin.
+func eventsEnd(entries []repo.TreeEntry, n int) int {
+	if n >= len(entries) {
+		return len(entries)
+	}
+	event := func(i int) string {
+		id, _, _ := strings.Cut(entries[i].Name, ".")
+		return id
+	}
+	for n > 0 && n < len(entries) && event(n-1) == event(n) {
+		n++
+	}
+	return n
 }
 
 // parallel calls fn for 0 to n-1 on all processors and returns the first error,
@@ -246,8 +292,26 @@ func parallel(ctx context.Context, n int, fn func(ctx context.Context, i int) er
 }
 
 // records reads the entries of a folder of events, which are sorted by name and so by
-// id.
+// id; of a large folder on all processors.
 func (l *Log) records(ctx context.Context, p place, entries []repo.TreeEntry) ([]Record, error) {
+	if len(entries) <= rangeSize {
+		return l.readRange(ctx, p, entries)
+	}
+	var ranges [][]repo.TreeEntry
+	for len(entries) > 0 {
+		n := eventsEnd(entries, rangeSize)
+		ranges = append(ranges, entries[:n])
+		entries = entries[n:]
+	}
+	parts := make([][]Record, len(ranges))
+	err := parallel(ctx, len(ranges), func(ctx context.Context, i int) (err error) {
+		parts[i], err = l.readRange(ctx, p, ranges[i])
+		return err
+	})
+	return slices.Concat(parts...), err
+}
+
+func (l *Log) readRange(ctx context.Context, p place, entries []repo.TreeEntry) ([]Record, error) {
 	records := make([]Record, 0, len(entries))
 	var known fields
 	for _, e := range entries {

@@ -3,7 +3,6 @@ package state
 import (
 	"encoding/binary"
 	"iter"
-	"slices"
 
 	"kxm/lib/item"
 )
@@ -52,13 +51,31 @@ func (f *folded) all() iter.Seq[Row] {
 	}
 }
 
-// encode appends the form in which a cache holds what is live: numbers as varints,
-// texts behind their lengths. [foldVersion] is the version of the form.
-func (f *folded) encode(dst []byte) []byte {
-	number := func(n uint64) { dst = binary.AppendUvarint(dst, n) }
+// sink takes what is encoded. Errors are its own to keep.
+type sink interface {
+	WriteByte(c byte) error
+	WriteString(s string) (int, error)
+}
+
+// counter is a sink that counts bytes.
+type counter int
+
+func (n *counter) WriteByte(byte) error { *n++; return nil }
+
+func (n *counter) WriteString(s string) (int, error) { *n += counter(len(s)); return len(s), nil }
+
+// encode writes the form in which a cache holds what is live: numbers as varints, texts
+// behind their lengths. [foldVersion] is the version of the form.
+func (f *folded) encode(w sink) {
+	number := func(n uint64) {
+		for ; n >= 0x80; n >>= 7 {
+			w.WriteByte(byte(n) | 0x80)
+		}
+		w.WriteByte(byte(n))
+	}
 	text := func(s string) {
 		number(uint64(len(s)))
-		dst = append(dst, s...)
+		w.WriteString(s)
 	}
 	number(uint64(f.last))
 	number(uint64(f.foreign))
@@ -76,15 +93,13 @@ func (f *folded) encode(dst []byte) []byte {
 		text(r.digest)
 		text(string(r.verdict))
 	}
-	count, size := 0, 0
+	rows := 0
 	for row := range f.all() {
 		if live(row.Status) {
-			count++
-			size += len(row.JSON) + len(row.ID) + len(row.Key) + len(row.RunID) + 2*len(row.digest) + 32
+			rows++
 		}
 	}
-	dst = slices.Grow(dst, size) // about what the loop appends
-	number(uint64(count))
+	number(uint64(rows))
 	for row := range f.all() {
 		if !live(row.Status) {
 			continue
@@ -100,7 +115,6 @@ func (f *folded) encode(dst []byte) []byte {
 		number(uint64(row.clock))
 		number(uint64(row.key))
 	}
-	return dst
 }
 
 // decode reads what encode wrote, and reports whether it was that. The texts are parts

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"encoding/hex"
@@ -132,7 +133,9 @@ func (s *Store) part(ctx context.Context, snapshot *eventlog.Snapshot, ofJournal
 	}
 	whole := unitedFolders(parts, limit)
 	if usual && len(whole.rows) >= manyRows {
-		_ = snapshot.PutWhole(digest, ofJournal, string(whole.encode(nil))) // it is there to save time
+		var size counter
+		whole.encode(&size)
+		_ = snapshot.PutWhole(digest, ofJournal, int(size), func(w *bufio.Writer) { whole.encode(w) }) // it is there to save time
 	}
 	if !ended {
 		whole.rows = slices.DeleteFunc(whole.rows, func(r Row) bool { return !live(r.Status) })
@@ -171,11 +174,14 @@ func (s *Store) folders(ctx context.Context, snapshot *eventlog.Snapshot, digest
 	for n, i := range missing {
 		folders[n] = refs[i]
 	}
-	err = snapshot.EachRecords(ctx, folders, func(n int, records []eventlog.Record) error {
+	for _, i := range missing {
+		parts[i] = folded{}
+	}
+	err = snapshot.EachRecords(ctx, folders, func(n int, records []eventlog.Record, more bool) error {
 		part := &parts[missing[n]]
-		*part = foldFolder(recordsOf(records), s.Trust, s.Project, ofJournal, limit, ended)
-		if ofJournal || part.last < limit { // then it is what it will always be
-			cache.Put(folders[n], string(part.encode(nil)))
+		part.fold(recordsOf(records), s.Trust, s.Project, ofJournal, limit, ended)
+		if !more && (ofJournal || part.last < limit) { // then it is what it will always be
+			part.cache(cache, folders[n])
 		}
 		return nil
 	})
@@ -186,12 +192,26 @@ func (s *Store) folders(ctx context.Context, snapshot *eventlog.Snapshot, digest
 	return parts, nil
 }
 
-// foldFolder folds the records of a folder. Of keys it takes what is earlier than the
-// limit, and rows of what has ended only if they are wanted; of the journal everything,
-// since its records can be left out one by one.
-func foldFolder(records []Record, t *Trust, project string, ofJournal bool, limit HLC, ended bool) folded {
+// cache keeps what a folder came to. A very large one is a day on which much still
+// happens: what is kept of it would be out of date before it was of use.
+func (f *folded) cache(c *eventlog.Cache, folder eventlog.FolderRef) {
+	const tooLarge = 4 << 20
+	var size counter
+	if f.encode(&size); size > tooLarge {
+		return
+	}
+	var value strings.Builder
+	value.Grow(int(size))
+	f.encode(&value)
+	c.Put(folder, value.String())
+}
+
+// fold adds the records of a folder: all of a key's, or a piece of a day's. Of keys it
+// takes what is earlier than the limit, and rows of what has ended only if they are
+// wanted; of the journal everything, since its records can be left out one by one.
+func (f *folded) fold(records []Record, t *Trust, project string, ofJournal bool, limit HLC, ended bool) {
 	set := Check(records, t, project)
-	f := folded{foreign: set.Foreign}
+	f.foreign += set.Foreign
 	add := func(clock HLC, gaps []item.Gap) {
 		for _, g := range gaps {
 			f.gaps = append(f.gaps, foldedGap{clock, g})
@@ -203,7 +223,7 @@ func foldFolder(records []Record, t *Trust, project string, ofJournal bool, limi
 	}
 	if ofJournal {
 		f.foldDay(set.Events, t, add)
-		return f
+		return
 	}
 	for n, k := range foldKeys(set.Events, t, limit) {
 		items := k.Items()
@@ -216,7 +236,6 @@ func foldFolder(records []Record, t *Trust, project string, ofJournal bool, limi
 		}
 		add(0, k.Gaps())
 	}
-	return f
 }
 
 func (f *folded) foldDay(events []Checked, t *Trust, add func(HLC, []item.Gap)) {
@@ -232,6 +251,7 @@ func (f *folded) foldDay(events []Checked, t *Trust, add func(HLC, []item.Gap)) 
 		f.reviews = append(f.reviews, foldedReview{id: e.ID, entry: review.Entry, path: e.Path, digest: rawDigest(review.Digest), verdict: review.To})
 	}
 	j := FoldJournal(entries, t, time.Time{})
+	f.rows = slices.Grow(f.rows, len(j.Records))
 	for i := range j.Records {
 		row := newRow(&j.Records[i].Item)
 		row.digest = rawDigest(j.Records[i].Event.Digest)
@@ -248,10 +268,12 @@ func rawDigest(digest string) string {
 	return string(raw)
 }
 
+// newRow makes a row whose texts do not keep the event in memory that the item's texts
+// are parts of.
 func newRow(it *item.Item) Row {
 	r := Row{
-		ID: it.ID, Status: it.Status, Kind: it.Kind, Key: it.StateKey, Category: it.JournalCategory, RunID: it.RunID,
-		JSON: string(it.AppendJSON(nil)),
+		ID: strings.Clone(it.ID), Status: it.Status, Kind: it.Kind, Key: strings.Clone(it.StateKey), Category: strings.Clone(it.JournalCategory),
+		RunID: strings.Clone(it.RunID), JSON: string(it.AppendJSON(nil)),
 	}
 	r.clock, _ = ParseID(r.event())
 	return r
@@ -266,6 +288,9 @@ func unitedFolders(parts []folded, limit HLC) folded {
 		total += len(parts[i].rows)
 	}
 	u.rows = make([]Row, 0, total)
+	if len(parts) == 1 {
+		u.rows = parts[0].rows[:0] // each row moves to its place or before it
+	}
 	keys := 0
 	for i := range parts {
 		p := &parts[i]
@@ -349,12 +374,46 @@ func (l *Listing) Entry(id string) (row Row, ok bool) {
 	return Row{}, false
 }
 
-// OldestFirst returns the rows in the order of their events' ids, whatever is in front
-// of those in their own.
-func (l *Listing) OldestFirst() []Row {
-	rows := slices.Collect(l.All())
-	slices.SortFunc(rows, func(a, b Row) int { return cmp.Or(cmp.Compare(a.clock, b.clock), cmp.Compare(a.event(), b.event())) })
-	return rows
+// OldestFirst yields the rows in the order of their events' ids, whatever is in front
+// of those in their own: behind each prefix they are in that order already.
+func (l *Listing) OldestFirst() iter.Seq[Row] {
+	return func(yield func(Row) bool) {
+		type run struct {
+			row  Row
+			next func() (Row, bool)
+		}
+		var runs []*run
+		for _, prefix := range []string{prefixState, prefixEpisode, prefixJournal} {
+			next, stop := iter.Pull(l.withPrefix(prefix))
+			defer stop()
+			if row, ok := next(); ok {
+				runs = append(runs, &run{row, next})
+			}
+		}
+		for len(runs) > 0 {
+			first := slices.MinFunc(runs, func(a, b *run) int {
+				return cmp.Or(cmp.Compare(a.row.clock, b.row.clock), cmp.Compare(a.row.event(), b.row.event()))
+			})
+			if !yield(first.row) {
+				return
+			}
+			var ok bool
+			if first.row, ok = first.next(); !ok {
+				runs = slices.DeleteFunc(runs, func(r *run) bool { return r == first })
+			}
+		}
+	}
+}
+
+// withPrefix yields the rows whose ids have a prefix.
+func (l *Listing) withPrefix(prefix string) iter.Seq[Row] {
+	return func(yield func(Row) bool) {
+		for row := range l.All() {
+			if strings.HasPrefix(row.ID, prefix) && !yield(row) {
+				return
+			}
+		}
+	}
 }
 
 // Episodes returns the errors, lessons, observations, experiments and episodes of
@@ -362,7 +421,7 @@ func (l *Listing) OldestFirst() []Row {
 // newest are returned; what a reviewer rejected is not.
 func (l *Listing) Episodes(run string, limit int) []Row {
 	rows := []Row{}
-	for _, r := range l.OldestFirst() {
+	for r := range l.OldestFirst() {
 		ofRun := r.RunID != "" && (run == "" || r.RunID == run)
 		episode := r.Kind == item.KindEpisode || slices.Contains(episodic, r.Category)
 		if ofRun && episode && r.Status != item.StatusRejected {

@@ -192,7 +192,7 @@ func (s *Store) Records(ctx context.Context, snapshot *eventlog.Snapshot) ([]Rec
 func (s *Store) records(ctx context.Context, snapshot *eventlog.Snapshot, folders []eventlog.FolderRef) ([]Record, error) {
 	var mu sync.Mutex
 	var all []Record
-	err := snapshot.EachRecords(ctx, folders, func(_ int, records []eventlog.Record) error {
+	err := snapshot.EachRecords(ctx, folders, func(_ int, records []eventlog.Record, _ bool) error {
 		converted := recordsOf(records)
 		mu.Lock()
 		defer mu.Unlock()
