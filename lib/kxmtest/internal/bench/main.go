@@ -15,11 +15,16 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
 
 func main() {
+	if len(os.Args) > 2 && os.Args[1] == residentFlag {
+		fmt.Println(resident(os.Args[2:]))
+		return
+	}
 	bin := flag.String("bin", "bin", "the folder of the binaries")
 	runs := flag.Int("runs", 15, "runs of each command")
 	only := flag.String("only", "", "measure only what has this in its name")
@@ -52,10 +57,12 @@ type bench struct {
 	dir, bin, only   string
 	runs             int
 	measured, missed int
+	ran              int // processes
 }
 
 // command is one process: a program and its arguments, its folder and the file at
 // its standard input. Before it, and outside its time, the file in without is removed.
+// In an argument "{n}" stands for how many processes ran before, modulo [turns].
 type command struct {
 	argv    []string
 	dir     string
@@ -63,31 +70,15 @@ type command struct {
 	without string
 }
 
+// turns is after how many processes "{n}" begins again.
+const turns = 100
+
 func shell(dir, line string) command { return command{argv: []string{"sh", "-c", line}, dir: dir} }
 
-// result is what the operating system says of one run.
-type result struct {
-	wall time.Duration
-	rss  int64 // bytes, of the largest process
-}
-
-func (b *bench) run(c command) result {
-	cmd := exec.Command(c.argv[0], c.argv[1:]...)
-	cmd.Dir = c.dir
-	cmd.Env = append(os.Environ(), "PATH="+b.bin+string(os.PathListSeparator)+os.Getenv("PATH"), "LC_ALL=C")
-	if c.stdin != "" {
-		f, err := os.Open(c.stdin)
-		if err != nil {
-			fail(err)
-		}
-		defer f.Close()
-		cmd.Stdin = f
-	}
-	if c.without != "" {
-		if err := os.RemoveAll(c.without); err != nil {
-			fail(err)
-		}
-	}
+// run runs a command and returns how long it took.
+func (b *bench) run(c command) time.Duration {
+	cmd, done := b.prepared(c)
+	defer done()
 	start := time.Now()
 	out, err := cmd.StderrPipe()
 	if err != nil {
@@ -101,7 +92,65 @@ func (b *bench) run(c command) result {
 	if err := cmd.Wait(); err != nil {
 		fail(fmt.Errorf("%s: %v\n%s", strings.Join(c.argv, " "), err, errs[:n]))
 	}
-	return result{wall: time.Since(start), rss: residentSize(cmd.ProcessState)}
+	return time.Since(start)
+}
+
+// output runs a command with its standard output in a file.
+func (b *bench) output(c command, name string) {
+	cmd, done := b.prepared(c)
+	defer done()
+	out, err := os.Create(name)
+	if err != nil {
+		fail(err)
+	}
+	cmd.Stdout = out
+	if err := cmd.Run(); err != nil {
+		fail(fmt.Errorf("%s: %v", strings.Join(c.argv, " "), err))
+	}
+	if err := out.Close(); err != nil {
+		fail(err)
+	}
+}
+
+// prepared returns the process of a command, ready to be started, and what to call
+// once it has ended.
+func (b *bench) prepared(c command) (cmd *exec.Cmd, done func()) {
+	argv := slices.Clone(c.argv)
+	for i := range argv {
+		argv[i] = strings.ReplaceAll(argv[i], "{n}", strconv.Itoa(b.ran%turns))
+	}
+	b.ran++
+	cmd = exec.Command(argv[0], argv[1:]...)
+	cmd.Dir = c.dir
+	cmd.Env = append(os.Environ(), "PATH="+b.bin+string(os.PathListSeparator)+os.Getenv("PATH"), "LC_ALL=C")
+	if c.without != "" {
+		if err := os.RemoveAll(c.without); err != nil {
+			fail(err)
+		}
+	}
+	if c.stdin == "" {
+		return cmd, func() {}
+	}
+	f, err := os.Open(c.stdin)
+	if err != nil {
+		fail(err)
+	}
+	cmd.Stdin = f
+	return cmd, func() { f.Close() }
+}
+
+// residentFlag has this program run a command and print the largest resident size of
+// its process. Linux counts what a process was before it was replaced, and that is
+// whoever started it: a small process must.
+const residentFlag = "-resident"
+
+func resident(argv []string) int64 {
+	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd.Stdin, cmd.Stderr = os.Stdin, os.Stderr
+	if err := cmd.Run(); err != nil {
+		fail(fmt.Errorf("%s: %v", strings.Join(argv, " "), err))
+	}
+	return residentSize(cmd.ProcessState)
 }
 
 // wanted reports whether a measure was asked for, so that nothing is prepared for one
@@ -123,7 +172,7 @@ func (b *bench) compare(x, y command) (ratio float64, detail string) {
 	b.run(y)
 	var ratios, xs, ys []float64
 	for range b.runs {
-		p, q := b.run(x).wall.Seconds(), b.run(y).wall.Seconds()
+		p, q := b.run(x).Seconds(), b.run(y).Seconds()
 		ratios, xs, ys = append(ratios, p/q), append(xs, p*1000), append(ys, q*1000)
 	}
 	return median(ratios), fmt.Sprintf("%.1f ms / %.1f ms", median(xs), median(ys))
@@ -148,9 +197,24 @@ func (b *bench) memory(name string, bound float64, x command, input int64) {
 	if !b.wanted(name) {
 		return
 	}
+	self, err := os.Executable()
+	if err != nil {
+		fail(err)
+	}
+	x.argv = append([]string{self, residentFlag}, x.argv...)
 	var sizes []float64
 	for range 3 {
-		sizes = append(sizes, float64(b.run(x).rss)/float64(input))
+		name := filepath.Join(b.dir, "resident")
+		b.output(x, name)
+		text, err := os.ReadFile(name)
+		if err != nil {
+			fail(err)
+		}
+		size, err := strconv.ParseFloat(strings.TrimSpace(string(text)), 64)
+		if err != nil {
+			fail(err)
+		}
+		sizes = append(sizes, size/float64(input))
 	}
 	b.print(name, median(sizes), bound, fmt.Sprintf("input %.1f MB", float64(input)/1e6))
 }

@@ -74,22 +74,6 @@ func (b *bench) emptyProgram() string {
 	return filepath.Join(dir, "empty")
 }
 
-// output runs a command with its standard output in a file.
-func (b *bench) output(c command, name string) {
-	out, err := os.Create(name)
-	if err != nil {
-		fail(err)
-	}
-	cmd := exec.Command(c.argv[0], c.argv[1:]...)
-	cmd.Dir, cmd.Stdout = c.dir, out
-	if err := cmd.Run(); err != nil {
-		fail(err)
-	}
-	if err := out.Close(); err != nil {
-		fail(err)
-	}
-}
-
 func write(name, text string) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		fail(err)

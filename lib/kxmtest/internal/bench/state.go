@@ -38,7 +38,7 @@ func (b *bench) state() {
 	kxm := func(dir string, args ...string) command {
 		return command{argv: append([]string{filepath.Join(b.bin, "kxm-state")}, args...), dir: dir}
 	}
-	propose := []string{"propose", "key", "Releases are cut from the main branch", "--evidence", "pr:12", "--quiet"}
+	propose := []string{"propose", "key-{n}", "Releases are cut from the main branch", "--evidence", "pr:12", "--quiet"}
 	small := b.log("log-small", 100)
 	b.ratio("kxm-state propose / the same by Git's plumbing", 0.6, kxm(small, propose...), shell(small, nativeAppend))
 	const crowded = "kxm-state propose beside 100,000 objects / the same by Git's plumbing"
@@ -49,7 +49,7 @@ func (b *bench) state() {
 	}
 	const get = "kxm-state get KEY with 100,000 events in the log / with 100"
 	if b.wanted(get) {
-		ask := []string{"get", "key", "--quiet"}
+		ask := []string{"get", "key-{n}", "--quiet"}
 		b.ratio(get, 1.5, kxm(b.log("log-large", 100_000), ask...), kxm(b.log("log-fresh", 100), ask...))
 	}
 	const writers = "sixteen writers of kxm-state propose / of Git's plumbing with retry"
@@ -66,8 +66,8 @@ func (b *bench) lists(kxm func(dir string, args ...string) command) {
 	const (
 		warm    = "kxm-state list of 100,000 events, warm / cat, or --version"
 		cold    = "kxm-state list of 100,000 events, cold / git cat-file --batch"
-		size    = "kxm-state list of 100,000 events, cold, resident size / output"
-		journal = "kxm-state journal list of 100,000 entries, cold, resident size / output"
+		size    = "kxm-state list --all of 100,000 events, resident size / output"
+		journal = "kxm-state journal list of 100,000 entries, resident size / output"
 	)
 	if b.wanted(journal) {
 		dir := b.log("log-journal", 100_000)
@@ -80,13 +80,14 @@ func (b *bench) lists(kxm func(dir string, args ...string) command) {
 	}
 	dir := b.keys("log-keys", 10_000)
 	list := kxm(dir, "list", "--quiet")
-	printed := b.printed(list) // and makes the cache
+	b.printed(list) // and makes the cache
 	b.either(warm, list, 2, shell(b.dir, "cat printed"), 3, kxm(dir, "--version"))
 	list.without = filepath.Join(dir, ".git", "kxm", "cache")
 	blobs := filepath.Join(b.dir, "blobs")
 	b.output(shell(dir, "git ls-tree -r refs/kxm/state | cut -f1 | cut -d' ' -f3"), blobs)
 	b.ratio(cold, 3, list, command{argv: []string{"git", "cat-file", "--batch"}, dir: dir, stdin: blobs})
-	b.memory(size, 6, list, printed)
+	list.argv = append(list.argv, "--all")
+	b.memory(size, 6, list, b.printed(list))
 }
 
 // printed returns how many bytes a command prints, and leaves them in the file printed.
@@ -155,15 +156,18 @@ func (b *bench) keys(name string, n int) string {
 	return dir
 }
 
-// log makes a repository with so many journal entries, and ten proposals for one key.
+// log makes a repository with so many journal entries, and ten proposals for each of
+// some keys.
 func (b *bench) log(name string, entries int) string {
 	dir := b.project(name)
 	var journal, proposals strings.Builder
 	for i := range entries {
 		fmt.Fprintf(&journal, `{"category":"observation","summary":"Entry %d of a long journal"}`+"\n", i)
 	}
-	for i := range 10 {
-		fmt.Fprintf(&proposals, `{"type":"propose","key":"key","summary":"Value %d","evidenceRefs":["pr:%d"]}`+"\n", i, i)
+	for key := range turns {
+		for i := range 10 {
+			fmt.Fprintf(&proposals, `{"type":"propose","key":"key-%d","summary":"Value %d","evidenceRefs":["pr:%d"]}`+"\n", key, i, i)
+		}
 	}
 	state := filepath.Join(b.bin, "kxm-state")
 	b.prepare(dir, journal.String(), state, "journal", "add", "--quiet")
