@@ -293,6 +293,9 @@ func (s *syncing) push(ctx context.Context) (rejected string, err error) {
 			return "", fault.Wrap(err, fault.GitFailed, "remote %s refuses %s: %s", fault.Quote(s.remote), fault.Quote(s.l.remoteRef), fault.Printable(why)).
 				WithHint("if the host takes branches only: set remoteRef in [state] to refs/heads/kxm-state")
 		}
+		if s.theirs == "" {
+			return why, s.obstructed(ctx)
+		}
 		return why, nil
 	}
 	d, err := s.l.countCommits(ctx, tip, s.theirs)
@@ -309,6 +312,22 @@ func (s *syncing) push(ctx context.Context) (rejected string, err error) {
 		return "", nil // another sync is at it; the next fetch sets it right
 	}
 	return "", err
+}
+
+// obstructed refuses a remote that cannot take the ref because it has refs below it,
+// which looks like a race to git.
+func (s *syncing) obstructed(ctx context.Context) error {
+	out, err := s.l.r.Git(ctx, nil, "ls-remote", "--", s.remote, s.l.remoteRef+"/*")
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(string(out)) {
+		if _, name, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t"); strings.HasPrefix(name, s.l.remoteRef+"/") {
+			return fault.New(fault.GitFailed, "remote %s cannot take %s: it has %s, which stands in its way", fault.Quote(s.remote), s.l.remoteRef, fault.Quote(name)).
+				WithHint("if nobody needs that: git push %s :%s", fault.Printable(s.remote), fault.Printable(name))
+		}
+	}
+	return nil
 }
 
 // rejection finds in the output of `git push --porcelain` why a ref was not taken:

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"kxm/lib/fault"
 	"kxm/lib/item"
@@ -34,24 +33,20 @@ type Batch struct {
 
 	lines map[int]*Draft // by the line of their commands; nil: several begin there
 	done  drafted
+	keys  *folds // of Source and what was done
 }
 
-// drafted finds events of drafts, so that the cost of a command does not grow with the
-// commands before it that are about something else.
+// drafted finds events of drafts.
 type drafted struct {
 	byID     map[string]*Checked
-	byKey    map[string][]*Checked // those with a key
 	byReview map[string][]*Checked // reviews, by the id of what they review
 }
 
 func (d *drafted) add(e *Checked) {
 	if d.byID == nil {
-		*d = drafted{map[string]*Checked{}, map[string][]*Checked{}, map[string][]*Checked{}}
+		*d = drafted{map[string]*Checked{}, map[string][]*Checked{}}
 	}
 	d.byID[e.ID] = e
-	if e.Type().Keyed() {
-		d.byKey[e.Key] = append(d.byKey[e.Key], e)
-	}
 	if review, ok := e.Body.(*Review); ok {
 		d.byReview[review.Entry] = append(d.byReview[review.Entry], e)
 	}
@@ -62,6 +57,9 @@ func (d *drafted) add(e *Checked) {
 func (b *Batch) Do(c Command, line int) (*Draft, error) {
 	if err := b.resolve(&c); err != nil {
 		return nil, err
+	}
+	if b.keys == nil {
+		b.keys = &folds{source: b.Source, trust: b.Writer.Trust}
 	}
 	w := b.Writer
 	w.Actor = cmp.Or(strings.TrimSpace(c.As), w.Actor)
@@ -86,7 +84,11 @@ func (b *Batch) Do(c Command, line int) (*Draft, error) {
 		return nil, err
 	}
 	b.Drafts = append(b.Drafts, d)
-	b.done.add(d.Checked())
+	e := d.Checked()
+	b.done.add(e)
+	if e.Type().Keyed() {
+		b.keys.add(e)
+	}
 	b.name(line, d)
 	return d, nil
 }
@@ -108,7 +110,7 @@ func (b *Batch) name(line int, d *Draft) {
 func (b *Batch) do(w *Writer, c Command) (*Draft, error) {
 	switch c.Verb {
 	case TypePropose:
-		k, err := b.key(NormalKey(c.Key))
+		k, err := b.keys.key(NormalKey(c.Key))
 		if err != nil {
 			return nil, err
 		}
@@ -151,24 +153,6 @@ func (b *Batch) do(w *Writer, c Command) (*Draft, error) {
 	return nil, fault.New(fault.Usage, "%s is no verb", fault.Quote(string(c.Verb)))
 }
 
-// key folds a key with what the batch has done so far.
-func (b *Batch) key(name string) (*Key, error) {
-	events, err := b.Source.Key(name)
-	if err != nil {
-		return nil, err
-	}
-	return foldWith(name, events, b.done.byKey[name], b.Writer.Trust), nil
-}
-
-func foldWith(name string, events []Checked, added []*Checked, t *Trust) *Key {
-	events = slices.Clone(events)
-	for _, e := range added {
-		events = append(events, *e)
-	}
-	k := FoldKey(name, events, t, time.Time{})
-	return &k
-}
-
 // keyOf folds the key of a proposal; what is none leads to a key without it.
 func (b *Batch) keyOf(id string) (*Key, error) {
 	e, err := b.find(id)
@@ -178,7 +162,7 @@ func (b *Batch) keyOf(id string) (*Key, error) {
 	if e == nil || e.Key == "" {
 		return &Key{}, nil
 	}
-	return b.key(e.Key)
+	return b.keys.key(e.Key)
 }
 
 // reviews returns the reviews of an entry, those of the batch too; nil has none.
@@ -207,19 +191,21 @@ func (b *Batch) find(id string) (*Checked, error) {
 // Recheck repeats the conditions of all events on a newer state of the store. Under
 // the store's lock it makes the whole batch compare and set.
 func (b *Batch) Recheck(newer Source) error {
-	var before drafted
+	keys := folds{source: newer, trust: b.Writer.Trust}
 	for _, d := range b.Drafts {
 		if !d.Event.Type().Keyed() {
 			continue
 		}
-		events, err := newer.Key(d.Event.Key)
-		if err != nil {
-			return err
+		if d.Event.Type() != TypePropose { // a proposal has no condition
+			k, err := keys.key(d.Event.Key)
+			if err != nil {
+				return err
+			}
+			if err := d.Recheck(k); err != nil {
+				return err
+			}
 		}
-		if err := d.Recheck(foldWith(d.Event.Key, events, before.byKey[d.Event.Key], b.Writer.Trust)); err != nil {
-			return err
-		}
-		before.add(d.Checked())
+		keys.add(d.Checked())
 	}
 	return nil
 }

@@ -55,6 +55,8 @@ type Key struct {
 	Proposals  []Proposed // by id
 	Events     []*Checked // all of them, those that are left out too, by id
 	Findings   []Finding  // about events that are left out or cut
+
+	heads []string // nil: not looked for yet
 }
 
 // Open returns the proposals that nobody has decided about.
@@ -115,6 +117,9 @@ func (k *Key) Gaps() []item.Gap { return gapsOf(k.Findings) }
 
 // Heads returns the ids that no other event of the key names, by id.
 func (k *Key) Heads() []string {
+	if k.heads != nil {
+		return slices.Clone(k.heads)
+	}
 	named := map[string]bool{}
 	for _, e := range k.Events {
 		for _, id := range e.Names() {
@@ -130,7 +135,8 @@ func (k *Key) Heads() []string {
 			heads = append(heads, e.ID)
 		}
 	}
-	return heads
+	k.heads = heads
+	return slices.Clone(heads)
 }
 
 // event returns the key's event of an id, or nil.

@@ -183,8 +183,11 @@ func (d *drafting) named(e *Checked) {
 
 // follow notes the events of the key that the new one comes after.
 func (d *drafting) follow(k *Key) {
-	for _, e := range k.Events {
-		d.seen = append(d.seen, Seen{ID: e.ID, Credentialed: e.Verified()})
+	for _, e := range slices.Backward(k.Events) {
+		if e.Verified() { // the others drag nothing, and those before it less
+			d.seen = append(d.seen, Seen{ID: e.ID, Credentialed: true})
+			break
+		}
 	}
 	d.after = k.Heads()
 }
