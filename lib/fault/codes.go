@@ -110,8 +110,11 @@ const (
 
 // Codes of packets.
 const (
-	ItemNotFound Code = "item_not_found"
-	NoMatch      Code = "no_match"
+	ItemNotFound   Code = "item_not_found"
+	NoMatch        Code = "no_match"
+	InvalidPacket  Code = "invalid_packet"
+	InvalidStep    Code = "invalid_step"
+	InvalidHandoff Code = "invalid_handoff"
 )
 
 // Codes of locks, refs and the event log.
@@ -210,8 +213,11 @@ var infos = map[Code]Info{
 	StateBusy:                  {ExitRetry, "another program is writing events; nothing was written"},
 	StateSyncRejected:          {ExitRetry, "the remote kept moving; the events stay here and can be sent again"},
 
-	ItemNotFound: {ExitNo, "the pool holds no item with that id"},
-	NoMatch:      {ExitNo, "nothing matched, and -e was given"},
+	ItemNotFound:   {ExitNo, "the pool holds no item with that id"},
+	NoMatch:        {ExitNo, "nothing matched, and -e was given"},
+	InvalidPacket:  {ExitBadInput, "a packet lacks a field, breaks a limit or holds a value that is not allowed"},
+	InvalidStep:    {ExitBadInput, "a step lacks a field, breaks a limit or holds a value that is not allowed"},
+	InvalidHandoff: {ExitBadInput, "a handoff manifest lacks a field, breaks a limit or holds a value that is not allowed"},
 
 	LockHeld:    {ExitRetry, "another program holds a lock"},
 	RefMoved:    {ExitRetry, "a ref is not at the value that it was to be changed from"},

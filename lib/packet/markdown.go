@@ -55,11 +55,15 @@ func heading(b *strings.Builder, title string) {
 
 // oneLine turns every line break into a space, so that an item stays one line, and
 // other control characters into U+FFFD, so that a terminal obeys no item.
-func oneLine(s string) string {
+func oneLine(s string) string { return strings.ReplaceAll(lines(s), "\n", " ") }
+
+// lines turns every line break into a newline, and other control characters into
+// U+FFFD.
+func lines(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n', r == '\r', r == '\v', r == '\f', r == '\u0085', r == '\u2028', r == '\u2029':
-			return ' '
+			return '\n'
 		case r != '\t' && unicode.IsControl(r):
 			return utf8.RuneError
 		}

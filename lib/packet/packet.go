@@ -12,6 +12,11 @@ import (
 // Schema is the packet's form.
 const Schema = "kxm.context-packet.v1"
 
+const (
+	packetIDPrefix = "ctxpkt_"
+	idDigits       = 16 // hexadecimal, of an id that is a digest
+)
+
 // Packet is the answer to a request. Every selected item stands in exactly one
 // section, in the order of selection.
 type Packet struct {
@@ -121,7 +126,7 @@ func (s *Selection) Packet(workingState json.RawMessage) (Packet, error) {
 	if err != nil {
 		return Packet{}, err
 	}
-	p.PacketID = "ctxpkt_" + digest[:16]
+	p.PacketID = packetIDPrefix + digest[:idDigits]
 	return p, nil
 }
 
