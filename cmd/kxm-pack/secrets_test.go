@@ -175,15 +175,8 @@ func TestSecretsOfRequestsNeverComeOut(t *testing.T) {
 				p.run(0, pool, "--role="+s.text, "--log", "log")
 				p.masked()
 			}
-			gap := func(text string) string {
-				raw, err := json.Marshal(map[string]string{"schema": "kxm.gap.v1", "gap": text, "detail": s.text})
-				if err != nil {
-					t.Fatal(err)
-				}
-				return string(raw) + "\n"
-			}
 			for _, args := range [][]string{{"--role", "critic", "--log", "log"}, {"--role", "critic", "--format", "markdown"}, {"recall", "--query", "deploy"}} {
-				p.run(0, pool+gap("memory_unreadable:"+s.text)+gap(s.text), args...)
+				p.run(0, pool+gapLine(t, "memory_unreadable:"+s.text)+gapLine(t, s.text), args...)
 				p.masked(args...)
 			}
 		})

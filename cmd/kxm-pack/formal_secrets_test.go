@@ -1,0 +1,141 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"kxm/lib/kxmtest"
+)
+
+// closedFields hold what is no text: a value that is not allowed there is refused.
+var closedFields = []string{"schema", "packetId", "handoffId", "permissionCeiling", "permission", "verificationKind", "kind", "status", "settledAt", "generatedAt",
+	"createdAt", "authority", "confidence", "sourceType", "blob", "intent", "verdict"}
+
+// eachText calls visit with every text of a JSON value in turn replaced, and with the
+// key that it stands behind; then with a secret in an unknown field of every object.
+func eachText(t *testing.T, raw string, text string, visit func(key, planted string)) {
+	t.Helper()
+	var root any
+	if err := json.Unmarshal([]byte(raw), &root); err != nil {
+		t.Fatal(err)
+	}
+	show := func(key string) {
+		planted, err := json.Marshal(root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		visit(key, string(planted))
+	}
+	var walk func(key string, v any, set func(any))
+	walk = func(key string, v any, set func(any)) {
+		switch v := v.(type) {
+		case string:
+			set(text)
+			show(key)
+			set(v)
+		case []any:
+			for i := range v {
+				walk(key, v[i], func(x any) { v[i] = x })
+			}
+		case map[string]any:
+			for _, name := range slices.Sorted(maps.Keys(v)) {
+				walk(name, v[name], func(x any) { v[name] = x })
+			}
+			if key == "provenanceSummary" {
+				v[text] = 1
+				show(text)
+				delete(v, text)
+				return
+			}
+			for name, value := range map[string]any{"unknown": map[string]any{"deep": []any{text}}, text: "x"} {
+				v[name] = value
+				show("unknown")
+				delete(v, name)
+			}
+		}
+	}
+	walk("", root, func(any) {})
+}
+
+// plantedStatus is the exit status of a document with a text where key stands.
+func plantedStatus(key string) int {
+	if slices.Contains(closedFields, key) {
+		return 4
+	}
+	return 0
+}
+
+var secretsStep = `{"project":"demo","targetRole":"critic","instructions":"Look.",
+"task":{"taskId":"run_1","stepId":"review","stepAttempt":1,"objective":"Review","allowedOutcomes":["passed"],"permissionCeiling":"read-only"},
+"acceptanceCriteria":[{"id":"c1","description":"Tests pass","verificationKind":"gate","targetRef":"npm test","required":true}],
+"plan":{"planHash":"abc","activeStepIndex":0,"totalSteps":2,"settledDecisions":["Back off"]},
+"predecessors":[{"stepId":"plan","role":"planner","status":"settled","summary":"Agreed","settledAt":"2026-09-01T00:00:00Z",
+"artifacts":[{"name":"p.md","kind":"plan","artifactRef":"art:1","contentSnippet":"x"}],"decisions":["Keep"]}],
+"environment":{"sharedDefaults":[{"id":"d","summary":"Small commits"}],
+"projectKnowledge":[{"schema":"kxm.context-item.v1","id":"k","kind":"knowledge","project":"demo","summary":"s","provenance":{"sourceType":"git","sourceRef":"r","derivedFrom":["a"],"path":"p","blob":"` + strings.Repeat("a", 40) + `","author":"a","signer":"s"},"authority":"evidence","confidence":"verified","stateKey":"k","supersedes":["x"],"evidenceRefs":["y"],"runId":"r","stageId":"s"}]}}`
+
+// through runs a formal packet through the verbs that read one.
+func (p *pack) through(status int, document string) {
+	p.t.Helper()
+	p.run(status, document, "prune")
+	p.run(status, document, "prune", "--budget", "1")
+	p.run(status, document, "render", "--state")
+}
+
+func TestSecretsOfStepsNeverComeOut(t *testing.T) {
+	for _, s := range plantedSecrets() {
+		t.Run(s.name, func(t *testing.T) {
+			p := newPack(t, s.secret)
+			eachText(t, secretsStep, s.text, func(key, step string) {
+				kxmtest.WriteFiles(t, p.dir, map[string]string{"step.json": step})
+				p.run(plantedStatus(key), "", "formal", "--step", "step.json")
+				if p.stdout.Len() > 0 {
+					p.through(0, p.stdout.String())
+				}
+			})
+			kxmtest.WriteFiles(t, p.dir, map[string]string{"step.json": secretsStep})
+			p.run(0, line(t, map[string]any{"summary": "deploy with " + s.text})+gapLine(t, s.text), "formal", "--step", "step.json")
+			p.masked("the pool")
+			p.through(0, p.stdout.String())
+			if len([]rune(s.text)) <= 64 {
+				p.run(0, "", "formal", "--step", "step.json", "--role="+s.text, "--project="+s.text)
+				p.masked("--role")
+			}
+			p.run(2, "", "formal", "--step="+s.text)
+			p.run(2, "", "formal", "--step", "step.json", "--now="+s.text)
+			p.run(2, "", "prune", "--budget="+s.text)
+		})
+	}
+}
+
+func TestSecretsOfFormalPacketsNeverComeOut(t *testing.T) {
+	p := newPack(t, "no secret is planted")
+	kxmtest.WriteFiles(t, p.dir, map[string]string{"step.json": secretsStep})
+	p.run(0, line(t, nil)+line(t, map[string]any{"id": "s", "kind": "state", "stateKey": "key", "status": "current"})+gapLine(t, "a gap"), "formal", "--step", "step.json")
+	packet := p.stdout.String()
+	for _, s := range plantedSecrets() {
+		t.Run(s.name, func(t *testing.T) {
+			p := newPack(t, s.secret)
+			eachText(t, packet, s.text, func(key, planted string) { p.through(plantedStatus(key), planted) })
+			// Behind a name that tells, the value alone is one.
+			name := map[string]string{"generic key": "api_key", "hub token": "KXM_AUTH_TOKEN"}[s.name]
+			if name != "" {
+				p.through(0, strings.Replace(packet, `"task":{`, fmt.Sprintf(`"task":{"deep":{"%s":["%s"]},`, name, s.secret), 1))
+			}
+		})
+	}
+}
+
+// gapLine is a gap record as a line of JSON.
+func gapLine(t *testing.T, text string) string {
+	t.Helper()
+	raw, err := json.Marshal(map[string]string{"schema": "kxm.gap.v1", "gap": text, "detail": text})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw) + "\n"
+}
