@@ -24,7 +24,7 @@ type Material struct {
 // than a packet may hold, or invalid_json for an unknown number that has no digest.
 func Build(s Step, m Material, now time.Time) (Formal, error) {
 	p := Formal{
-		Project: s.Project, GeneratedAt: now.UTC().Format(time.RFC3339), TargetRole: s.TargetRole,
+		Project: s.Project, GeneratedAt: timeText(now), TargetRole: s.TargetRole,
 		Task: s.Task, Criteria: s.Criteria, Plan: s.Plan, Predecessors: s.Predecessors,
 		Budget: Budget{
 			AllocatedTokens: m.Budget, EstimatedTokens: estimateJSON(&s, m.Items),
@@ -47,6 +47,9 @@ func Build(s Step, m Material, now time.Time) (Formal, error) {
 	p.PacketID = packetIDPrefix + digest[:idDigits]
 	return p, nil
 }
+
+// timeText is a time as it is written: to the second, in UTC.
+func timeText(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // add puts an item into its section.
 func (e *Environment) add(it Entry) {
