@@ -130,6 +130,29 @@ func TestSecretsOfFormalPacketsNeverComeOut(t *testing.T) {
 	}
 }
 
+const secretsHandoff = `{"taskId":"t","workflowRunId":"run_1","reworkOf":"hnd_x",
+"source":{"role":"implementer","agentId":"impl-1","harness":"cli","model":"m","stepId":"implement","attemptId":"a1"},
+"target":{"role":"critic","permission":"read-only"},"intent":"request_review","status":"accepted","baseCommit":"abc123","candidateTreeHash":"def",
+"deliverables":{"patches":["art:1"],"reports":["art:2"],"artifacts":[{"name":"log","artifactRef":"art:3"}]},
+"verificationEvidence":{"witnessExitCode":0,"witnessPassed":true,"criticVerdicts":[{"critic":"c","verdict":"WARN","summary":"Slow"}]},
+"openQuestions":["Why?"],"suggestedNextStep":{"stepId":"review","action":"look"}}`
+
+func TestSecretsOfManifestsNeverComeOut(t *testing.T) {
+	p := newPack(t, "no secret is planted")
+	p.run(0, secretsHandoff, "handoff", "--from", "-")
+	manifest := p.stdout.String()
+	for _, s := range plantedSecrets() {
+		t.Run(s.name, func(t *testing.T) {
+			p := newPack(t, s.secret)
+			eachText(t, secretsHandoff, s.text, func(key, planted string) { p.run(plantedStatus(key), planted, "handoff", "--from", "-") })
+			eachText(t, manifest, s.text, func(key, planted string) { p.run(plantedStatus(key), planted, "handoff", "check") })
+			p.run(2, "", "handoff", "--from="+s.text)
+			p.run(2, "", "handoff", "check", "--", s.text)
+			p.run(2, manifest, "handoff", "--from", "-", "--now="+s.text)
+		})
+	}
+}
+
 // gapLine is a gap record as a line of JSON.
 func gapLine(t *testing.T, text string) string {
 	t.Helper()

@@ -21,4 +21,5 @@ type grammar struct {
 	Formal  formalCmd  `cmd:"" help:"Build the formal packet of a step."`
 	Prune   pruneCmd   `cmd:"" help:"Fit a formal packet into a budget; names what was removed."`
 	Render  renderCmd  `cmd:"" help:"Render a formal packet as the Markdown that an agent is given."`
+	Handoff handoffCmd `cmd:"" help:"Build or check a handoff manifest."`
 }
