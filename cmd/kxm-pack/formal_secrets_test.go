@@ -92,15 +92,22 @@ func TestSecretsOfStepsNeverComeOut(t *testing.T) {
 			p := newPack(t, s.secret)
 			eachText(t, secretsStep, s.text, func(key, step string) {
 				kxmtest.WriteFiles(t, p.dir, map[string]string{"step.json": step})
+				p.run(plantedStatus(key), "", "dispatch", "--agent", "critic-1", "--step", "step.json")
 				p.run(plantedStatus(key), "", "formal", "--step", "step.json")
 				if p.stdout.Len() > 0 {
 					p.through(0, p.stdout.String())
 				}
 			})
 			kxmtest.WriteFiles(t, p.dir, map[string]string{"step.json": secretsStep})
-			p.run(0, line(t, map[string]any{"summary": "deploy with " + s.text})+gapLine(t, s.text), "formal", "--step", "step.json")
-			p.masked("the pool")
+			pool := line(t, map[string]any{"summary": "deploy with " + s.text}) + gapLine(t, s.text) + gapLine(t, "dispatch_context_memory_rejected:"+s.text)
+			for _, args := range [][]string{{"formal"}, {"dispatch", "--agent", "critic"}, {"dispatch", "--agent", "critic", "--render"}} {
+				p.run(0, pool, append(args, "--step", "step.json")...)
+				p.masked(args...)
+			}
+			p.run(0, pool, "formal", "--step", "step.json")
 			p.through(0, p.stdout.String())
+			p.run(0, "", "dispatch", "--step", "step.json", "--agent="+s.text, "--project="+s.text)
+			p.masked("--agent")
 			if len([]rune(s.text)) <= 64 {
 				p.run(0, "", "formal", "--step", "step.json", "--role="+s.text, "--project="+s.text)
 				p.masked("--role")

@@ -129,16 +129,20 @@ func (c *packetCmd) request(s *cli.Session, cfg *config.Config) (packet.Request,
 	if err != nil {
 		return fail(err)
 	}
-	share := packet.DefaultShare
-	if cfg.Pack.ContradictionShare != nil {
-		share = *cfg.Pack.ContradictionShare
-	}
 	return packet.Request{
 			Role: packet.FindRole(packet.Roles(cfg), name), Task: task, Budget: budget, Kinds: kinds,
-			RunID: c.RunID, StageID: c.StageID, Contradictions: c.Contradiction, Share: share,
+			RunID: c.RunID, StageID: c.StageID, Contradictions: c.Contradiction, Share: share(cfg),
 		}, packet.AuditRequest{
 			Role: name, Task: task, BudgetTokens: budget, IncludeKinds: kinds, WorkflowRunID: c.RunID, StageID: c.StageID,
 		}, nil
+}
+
+// share is the part of the budget that contradictions may take together.
+func share(cfg *config.Config) float64 {
+	if cfg.Pack.ContradictionShare != nil {
+		return *cfg.Pack.ContradictionShare
+	}
+	return packet.DefaultShare
 }
 
 func (c *packetCmd) workingState(s *cli.Session) (json.RawMessage, error) {

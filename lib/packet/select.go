@@ -327,9 +327,12 @@ func (s *Selection) fillGaps(overShare int, limited bool) {
 		s.gaps = append(s.gaps, fmt.Sprintf("%d contradictions deferred", overShare))
 	}
 	if len(s.eligible)+len(s.others) == 0 {
-		s.gaps = append(s.gaps, "no context records exist for this project yet")
+		s.gaps = append(s.gaps, gapNoRecords)
 	}
 }
+
+// gapNoRecords says that the pool holds no live item.
+const gapNoRecords = "no context records exist for this project yet"
 
 // streamGaps returns the texts of gap records by bytes, each once.
 func streamGaps(gaps []item.Gap) []string {
