@@ -5,6 +5,8 @@ package main
 
 import "kxm/lib/cli"
 
-func main() {
-	cli.Main(cli.Program{Name: "kxm-pack", Description: description, Grammar: &grammar{}})
+func main() { cli.Main(program()) }
+
+func program() cli.Program {
+	return cli.Program{Name: "kxm-pack", Description: description, Grammar: &grammar{}}
 }

@@ -57,7 +57,7 @@ func (p *pack) run(status int, stdin string, args ...string) {
 	p.t.Helper()
 	p.stdout.Reset()
 	p.stderr.Reset()
-	got := cli.Run(cli.Program{Name: "kxm-pack", Description: description, Grammar: &grammar{}}, args, cli.Streams{
+	got := cli.Run(program(), args, cli.Streams{
 		In: strings.NewReader(stdin), Out: &p.stdout, Err: &p.stderr, Dir: p.dir, Now: kxmtest.Now, Getenv: func(string) string { return "" },
 	})
 	if got != status {
