@@ -20,7 +20,8 @@ type Material struct {
 // contradiction to contradictions, else a shared item to the defaults, knowledge and
 // evidence to project knowledge, states and episodes to the current state, skills to
 // the active skills; those that the step brings follow. Nothing is selected and nothing
-// left out: see [Prune]. The error is context_limits_exceeded for more items or gaps
+// left out: see [Prune]. The error is context_isolation_violation for an item of the
+// step that belongs to another project, context_limits_exceeded for more items or gaps
 // than a packet may hold, or invalid_json for an unknown number that has no digest.
 func Build(s Step, m Material, now time.Time) (Formal, error) {
 	p := Formal{
@@ -34,6 +35,9 @@ func Build(s Step, m Material, now time.Time) (Formal, error) {
 	for _, e := range m.Items {
 		p.Budget.ProvenanceSummary[string(e.Kind)]++
 		p.Environment.add(e)
+	}
+	if err := s.Environment.isolated(s.Project); err != nil {
+		return Formal{}, err
 	}
 	p.Environment.addAll(s.Environment)
 	if n := max(p.Environment.longest(), len(p.Budget.UnresolvedGaps)); n > MaxEntries {
@@ -74,6 +78,18 @@ func (e *Environment) addAll(with Environment) {
 	e.Contradictions = append(e.Contradictions, with.Contradictions...)
 	e.ActiveSkills = append(e.ActiveSkills, with.ActiveSkills...)
 	e.extra = with.extra
+}
+
+// isolated refuses items of another project, as selection does.
+func (e *Environment) isolated(project string) error {
+	for _, section := range [][]Entry{e.ProjectKnowledge, e.CurrentState, e.Contradictions, e.ActiveSkills} {
+		for i := range section {
+			if foreign(&section[i].Item, project) {
+				return foreignItem(&section[i].Item, project)
+			}
+		}
+	}
+	return nil
 }
 
 func (e *Environment) longest() int {

@@ -385,6 +385,22 @@ func TestBuildRefusesMoreThanAPacketHolds(t *testing.T) {
 	}
 }
 
+func TestForeignItemOfAStepRefusesTheBuild(t *testing.T) {
+	raw := altered(t, []byte(fullStep), "environment", decoded(t, fullPacket(t)).(map[string]any)["environment"])
+	for _, section := range []string{"projectKnowledge", "currentState", "contradictions", "activeSkills"} {
+		for project, refused := range map[string]bool{"other": true, "demo": false, item.SharedProject: false} {
+			step, err := ReadStep(altered(t, raw, "environment."+section+"[0].project", project), open)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = Build(step, Material{Budget: 1}, kxmtest.Now())
+			if fault.Is(err, fault.ContextIsolationViolation) != refused {
+				t.Errorf("%s of %s: %v", section, project, err)
+			}
+		}
+	}
+}
+
 func TestSelectedPacketBecomesMaterial(t *testing.T) {
 	eachPool(t, func(t *testing.T, g generator, pool item.Pool, r Request) {
 		selected, _ := build(t, pool, r, same, nil)
@@ -432,4 +448,49 @@ func TestSelectedPacketBecomesMaterial(t *testing.T) {
 	if _, _, err := ReadSelected(p); err != nil || Holds(p) || ndjson.Validate(p) != nil {
 		t.Errorf("%v", err)
 	}
+}
+
+func TestOnlyAnswersHoldPackets(t *testing.T) {
+	for text, want := range map[string]bool{
+		`{"packet":{},"audit":{}}`: true, `{"packet":{}}`: true, `{"packet":7}`: false, `{"schema":"x","packet":{}}`: false, `{"id":"a","packet":{}}`: false, `[]`: false, `{}`: false,
+	} {
+		if Holds([]byte(text)) != want {
+			t.Errorf("%s: %v", text, !want)
+		}
+	}
+}
+
+// FuzzSelected makes a packet of whatever can be read as one that was selected.
+func FuzzSelected(f *testing.F) {
+	g := newGenerator(3)
+	var pool item.Pool
+	for i := range 12 {
+		pool.Items = append(pool.Items, g.item(i, 12))
+	}
+	p, _ := build(f, pool, Request{Project: "demo", Role: FindRole(Roles(nil), "implementer"), Share: DefaultShare}, same, nil)
+	f.Add(encoded(f, p))
+	f.Add([]byte(`{"packet":{"schema":"kxm.context-packet.v1","knowledge":[{"id":"a"}]}}`))
+	step, err := ReadStep([]byte(fullStep), open)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		if ndjson.Validate(raw) != nil {
+			return
+		}
+		pool, open, err := ReadSelected(raw)
+		if err != nil {
+			return
+		}
+		m, err := FromPool(pool, "demo", open, same)
+		if err != nil {
+			return // of another project
+		}
+		m.Budget = 1
+		if p, err := Build(step, m, kxmtest.Now()); err == nil {
+			readFormal(t, p.AppendJSON(nil))
+		} else if !fault.Is(err, fault.ContextLimitsExceeded) {
+			t.Error(err)
+		}
+	})
 }

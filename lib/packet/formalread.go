@@ -32,23 +32,27 @@ func ReadFormal(raw []byte, masks Masks) (Formal, error) {
 	return p, r.err
 }
 
-// within returns the packet inside of an answer of ours that holds one, else nil.
+// within returns the packet inside of an answer of ours that holds one, else nil. A
+// record, which has a schema or an id, is no such answer.
 func within(raw []byte) []byte {
 	if ndjson.Kind(raw) != '{' {
 		return nil
 	}
 	var inner []byte
-	schema := false
+	record := false
+	// The value is valid, so iterating over it cannot fail.
 	_ = ndjson.Fields(raw, func(key string, value []byte) error {
 		switch key {
 		case "packet":
-			inner = value
-		case "schema":
-			schema = true
+			if ndjson.Kind(value) == '{' {
+				inner = value
+			}
+		case "schema", "id":
+			record = true
 		}
 		return nil
 	})
-	if schema {
+	if record {
 		return nil
 	}
 	return inner

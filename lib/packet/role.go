@@ -1,8 +1,10 @@
 // Package packet owns selection: which items of a pool an agent in a role is
 // given for a task within a token budget, and why. It builds context packets,
-// renders them, and answers recall and explain over the same pool.
+// renders them, and answers recall and explain over the same pool. It also owns the
+// formal packet that a step of a plan is given, from reading to pruning, and the
+// manifest that one role hands to the next.
 //
-// Start with [Select]. Everything is a function of the pool and the request: the
+// Start with [Select], and for formal packets with [Build]. Everything is a function of the pool and the request: the
 // package reads no file, clock or environment, and its answers do not depend on
 // the order of the pool. It takes items as they are checked by package item and
 // never raises what they claim.

@@ -115,12 +115,20 @@ func Select(pool item.Pool, request Request, mask Mask) (*Selection, error) {
 // isolated refuses a pool that holds an item of another project.
 func isolated(pool *item.Pool, project string) error {
 	for i := range pool.Items {
-		if p := pool.Items[i].Project; p != project && p != item.SharedProject {
-			return pool.Placed(i, fault.New(fault.ContextIsolationViolation, "item %s belongs to project %s, not to %s",
-				fault.Quote(pool.Items[i].ID), fault.Quote(p), fault.Quote(project)).On("project"))
+		if it := &pool.Items[i]; foreign(it, project) {
+			return pool.Placed(i, foreignItem(it, project))
 		}
 	}
 	return nil
+}
+
+func foreign(it *item.Item, project string) bool {
+	return it.Project != project && it.Project != item.SharedProject
+}
+
+func foreignItem(it *item.Item, project string) *fault.Error {
+	return fault.New(fault.ContextIsolationViolation, "item %s belongs to project %s, not to %s",
+		fault.Quote(it.ID), fault.Quote(it.Project), fault.Quote(project)).On("project")
 }
 
 func live(it *item.Item) bool {
