@@ -14,10 +14,11 @@ locale or order of the input takes part. It reads no repository and no network.`
 type grammar struct {
 	cli.Globals
 
-	Packet   packetCmd   `cmd:"" default:"withargs" help:"Build the packet for a role and a task (the default command)."`
-	Roles    rolesCmd    `cmd:"" help:"List the effective role policies and where each came from."`
-	Recall   recallCmd   `cmd:"" help:"Search the pool; prints metadata, never summaries."`
-	Explain  explainCmd  `cmd:"" help:"Say where an item comes from: its lineage, evidence and sources."`
+	Packet  packetCmd  `cmd:"" default:"withargs" help:"Build the packet for a role and a task (the default command)."`
+	Roles   rolesCmd   `cmd:"" help:"List the effective role policies and where each came from."`
+	Recall  recallCmd  `cmd:"" help:"Search the pool; prints metadata, never summaries."`
+	Explain explainCmd `cmd:"" help:"Say where an item comes from: its lineage, evidence and sources."`
+
 	Formal   formalCmd   `cmd:"" help:"Build the formal packet of a step."`
 	Prune    pruneCmd    `cmd:"" help:"Fit a formal packet into a budget; names what was removed."`
 	Render   renderCmd   `cmd:"" help:"Render a formal packet as the Markdown that an agent is given."`
