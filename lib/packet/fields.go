@@ -101,25 +101,50 @@ func (r *reader) object(path string, value []byte, names ...string) *object {
 // extra returns the fields that are not known, which are passed through. Those that
 // would grant something are refused, as they are in items.
 func (o *object) extra() extra {
-	if len(o.others) == 0 {
+	if len(o.others) == 0 || o.r.err != nil {
 		return nil
 	}
-	slices.SortFunc(o.others, func(a, b member) int { return cmp.Compare(a.key, b.key) })
-	raw := []byte{'{'}
-	for i, m := range o.others {
-		if item.ControlPlaneField(m.key) && o.r.err == nil {
+	for _, m := range o.others {
+		if item.ControlPlaneField(m.key) {
 			o.r.err = fault.New(fault.ContextAuthorityViolation, "a %s may not carry control-plane field %s", o.r.subject, fault.Quote(m.key)).On(o.field(m.key))
+			return nil
 		}
+	}
+	raw := join(o.others)
+	if o.r.unknown+len(raw) > MaxUnknown {
+		o.r.fail(o.path, "has more than %d bytes of unknown fields", MaxUnknown)
+		return nil
+	}
+	masked := o.r.masked(raw)
+	slices.SortFunc(masked, func(a, b member) int { return cmp.Compare(a.key, b.key) })
+	raw = join(masked)
+	if o.r.unknown += len(raw); o.r.unknown > MaxUnknown {
+		o.r.fail(o.path, "has more than %d bytes of unknown fields with their secrets masked", MaxUnknown)
+	}
+	return extra(raw[1 : len(raw)-1])
+}
+
+// masked returns the members of an object without secrets, in their keys too.
+func (r *reader) masked(object []byte) []member {
+	var members []member
+	// What is masked is as valid as it was, so iterating over it cannot fail.
+	_ = ndjson.Fields(r.masks.JSON(nil, "", object), func(key string, value []byte) error {
+		members = append(members, member{key, value})
+		return nil
+	})
+	return members
+}
+
+// join writes members as an object.
+func join(members []member) []byte {
+	raw := []byte{'{'}
+	for i, m := range members {
 		if i > 0 {
 			raw = append(raw, ',')
 		}
 		raw = append(append(ndjson.AppendString(raw, m.key), ':'), m.value...)
 	}
-	raw = o.r.masks.JSON(nil, "", append(raw, '}'))
-	if o.r.unknown += len(raw); o.r.unknown > MaxUnknown {
-		o.r.fail(o.path, "has more than %d bytes of unknown fields", MaxUnknown)
-	}
-	return extra(raw[1 : len(raw)-1])
+	return append(raw, '}')
 }
 
 // close adds the unknown fields behind the known ones and ends the object.

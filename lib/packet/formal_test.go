@@ -297,6 +297,21 @@ func TestLimitsHoldForWhatIsWritten(t *testing.T) {
 	readFormal(t, raw)
 	_, err := ReadFormal(raw, longer)
 	refuses(t, err, fault.InvalidPacket, "task.objective")
+
+	raw = altered(t, fullPacket(t), "task.zz", strings.Repeat("key", MaxUnknown/4))
+	readFormal(t, raw)
+	_, err = ReadFormal(raw, longer)
+	refuses(t, err, fault.InvalidPacket, "task")
+
+	// Masked keys are in their order too, so that reading again changes nothing.
+	raw = altered(t, altered(t, fullPacket(t), "task.zz", 1), "task.key", 2)
+	p, err := ReadFormal(raw, longer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out := string(encoded(t, p)); !strings.Contains(out, `"[redacted:some-rule]":2,"zz":1}`) || string(encoded(t, readFormal(t, []byte(out)))) != out {
+		t.Errorf("%s", out)
+	}
 }
 
 func TestBuildRoutesEachItemOnce(t *testing.T) {
