@@ -117,6 +117,12 @@ const (
 	InvalidHandoff Code = "invalid_handoff"
 )
 
+// Codes of plugins and capability sets.
+const (
+	PluginDescriptorInvalid Code = "plugin_descriptor_invalid"
+	CapabilityInvalid       Code = "capability_invalid"
+)
+
 // Codes of locks, refs and the event log.
 const (
 	LockHeld    Code = "lock_held"
@@ -218,6 +224,9 @@ var infos = map[Code]Info{
 	InvalidPacket:  {ExitBadInput, "a packet lacks a field, breaks a limit or holds a value that is not allowed"},
 	InvalidStep:    {ExitBadInput, "a step lacks a field, breaks a limit or holds a value that is not allowed"},
 	InvalidHandoff: {ExitBadInput, "a handoff manifest lacks a field, breaks a limit or holds a value that is not allowed"},
+
+	PluginDescriptorInvalid: {ExitBadInput, "a plugin descriptor is not what kxm.plugin-descriptor.v1 says, or takes what another one owns"},
+	CapabilityInvalid:       {ExitBadInput, "a capability set is not what kxm.capability-set.v1 says, or holds what it does not know"},
 
 	LockHeld:    {ExitRetry, "another program holds a lock"},
 	RefMoved:    {ExitRetry, "a ref is not at the value that it was to be changed from"},
