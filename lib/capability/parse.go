@@ -24,7 +24,7 @@ func New(tools, connectors, contributions []string) (Set, error) {
 		list  *[]string
 		valid func(string) bool
 	}{
-		{"tools", &s.Tools, ValidTool}, {"connectors", &s.Connectors, validName}, {"contributions", &s.Contributions, validName},
+		{"tools", &s.Tools, ValidTool}, {"connectors", &s.Connectors, ValidName}, {"contributions", &s.Contributions, ValidName},
 	} {
 		for i, name := range *l.list {
 			if !l.valid(name) {
@@ -99,16 +99,33 @@ func texts(key, value string) ([]string, error) {
 	return list, err
 }
 
-// ValidTool reports whether name can be a tool's: what validName says, without
-// white space or backticks, since prompts show tools as code spans.
+// ValidTool reports whether name can be a tool's: what holds for every entry, and no
+// white space or backtick, since prompts show tools as code spans.
 func ValidTool(name string) bool {
-	return validName(name) && !strings.ContainsFunc(name, func(r rune) bool { return r == '`' || unicode.IsSpace(r) })
+	return ValidName(name) && !strings.ContainsFunc(name, func(r rune) bool { return r == '`' || unicode.IsSpace(r) })
 }
 
-// validName reports whether name has 1 to MaxName code points, shows all of them
-// and holds no "*", which could be taken for a pattern.
-func validName(name string) bool {
-	return strings.TrimSpace(name) != "" && utf8.RuneCountInString(name) <= MaxName && fault.Printable(name) == name && !strings.Contains(name, "*")
+// ValidName reports whether name can stand in a set: it has 1 to MaxName code points,
+// shows all of them, and holds no "*", which could be taken for a pattern.
+func ValidName(name string) bool {
+	if strings.IndexByte(name, '*') >= 0 || len(name) > MaxName && utf8.RuneCountInString(name) > MaxName {
+		return false
+	}
+	if !plain(name) && fault.Printable(name) != name {
+		return false
+	}
+	return strings.TrimSpace(name) != ""
+}
+
+// plain reports whether name holds visible ASCII and spaces alone, as nearly all do:
+// sets are read before every tool call, and Printable looks characters up in tables.
+func plain(name string) bool {
+	for i := range len(name) {
+		if name[i] < ' ' || name[i] > '~' {
+			return false
+		}
+	}
+	return true
 }
 
 func badName(field string, i int, name string) *fault.Error {
