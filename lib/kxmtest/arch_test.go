@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -215,6 +216,54 @@ func TestOnlyTheEdgeTouchesTheProcess(t *testing.T) {
 			return true
 		})
 	}
+}
+
+// modelText are the packages that hold text addressed to a model, as embedded
+// Markdown (INV-PRM-1): the prompt's texts, the missions of refinement, the skills of
+// built-in plugins.
+var modelText = []string{"lib/prompt", "lib/refine", "lib/descriptor"}
+
+// addressed is how text to a model begins.
+var addressed = regexp.MustCompile(`(?i)\byou are (an?|the|now) |\byour (task|job|role|goal) is\b|\bas an? (ai|assistant|agent)\b`)
+
+func TestModelTextStandsInFewPlaces(t *testing.T) {
+	embeds := 0
+	for _, s := range sources(t) {
+		if s.test || s.tool || s.dir == "lib/kxmtest" {
+			continue
+		}
+		if slices.ContainsFunc(modelText, func(dir string) bool { return s.dir == dir || strings.HasPrefix(s.dir, dir+"/") }) {
+			embeds += len(embedded(s.file))
+			continue
+		}
+		for _, pattern := range embedded(s.file) {
+			if ext := path.Ext(pattern); ext == ".md" || ext == ".txt" || ext == "" || strings.Contains(ext, "*") {
+				t.Errorf("%s/%s embeds %s: text for a model belongs to %v", s.dir, s.name, pattern, modelText)
+			}
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING && addressed.MatchString(lit.Value) {
+				t.Errorf("%s/%s addresses a model: %s", s.dir, s.name, lit.Value)
+			}
+			return true
+		})
+	}
+	if embeds == 0 {
+		t.Error("no embedded text was found at all")
+	}
+}
+
+// embedded returns the patterns of a file's embed directives.
+func embedded(f *ast.File) []string {
+	var all []string
+	for _, group := range f.Comments {
+		for _, c := range group.List {
+			if patterns, ok := strings.CutPrefix(c.Text, "//go:embed "); ok {
+				all = append(all, strings.Fields(patterns)...)
+			}
+		}
+	}
+	return all
 }
 
 func TestEveryDirectoryHasOnePackageComment(t *testing.T) {
