@@ -123,6 +123,25 @@ const (
 	CapabilityInvalid       Code = "capability_invalid"
 )
 
+// Codes of the prompt compiler.
+const (
+	PromptInputInvalid           Code = "prompt_input_invalid"
+	PromptSectionDuplicate       Code = "prompt_section_duplicate"
+	PromptSectionReserved        Code = "prompt_section_reserved"
+	PromptBudgetInvalid          Code = "prompt_budget_invalid"
+	PromptVariantSectionTooLarge Code = "prompt_variant_section_too_large"
+	PromptCapabilitiesInvalid    Code = "prompt_capabilities_invalid"
+	PromptHistoryInvalid         Code = "prompt_history_invalid"
+	PromptUnattributed           Code = "prompt_unattributed"
+	PromptPrefixChanged          Code = "prompt_prefix_changed"
+	PromptPrefixShort            Code = "prompt_prefix_short"
+	PromptNoSnapshot             Code = "prompt_no_snapshot"
+	PromptNoCheckpoint           Code = "prompt_no_checkpoint"
+	PromptNotRecorded            Code = "prompt_not_recorded"
+	PromptRecordFailed           Code = "prompt_record_failed"
+	PromptTextUnknown            Code = "prompt_text_unknown"
+)
+
 // Codes of locks, refs and the event log.
 const (
 	LockHeld    Code = "lock_held"
@@ -227,6 +246,22 @@ var infos = map[Code]Info{
 
 	PluginDescriptorInvalid: {ExitBadInput, "a plugin descriptor is not what kxm.plugin-descriptor.v1 says, or takes what another one owns"},
 	CapabilityInvalid:       {ExitBadInput, "a capability set is not what kxm.capability-set.v1 says, or holds what it does not know"},
+
+	PromptInputInvalid:           {ExitBadInput, "an input of the prompt compiler has the wrong shape, or a field holds a value that it may not"},
+	PromptSectionDuplicate:       {ExitBadInput, "two sections share an id"},
+	PromptSectionReserved:        {ExitBadInput, "an application's section has an id of the compiler's own"},
+	PromptBudgetInvalid:          {ExitBadInput, "a section's budget is out of its range"},
+	PromptVariantSectionTooLarge: {ExitBadInput, "a variant's section is longer than a variant may hold"},
+	PromptCapabilitiesInvalid:    {ExitBadInput, "the frozen capability set is missing or does not parse"},
+	PromptHistoryInvalid:         {ExitBadInput, "a line of a history is not JSON, or the leaf is not in it"},
+	PromptUnattributed:           {ExitNo, "a section, group or tool has no owner, and --check was given"},
+	PromptPrefixChanged:          {ExitNo, "the system prompt is another one than was expected"},
+	PromptPrefixShort:            {ExitNo, "two requests share less of their beginning than --min"},
+	PromptNoSnapshot:             {ExitNo, "the branch of the history holds no snapshot that still counts"},
+	PromptNoCheckpoint:           {ExitNo, "there is nothing that a checkpoint would have to keep"},
+	PromptNotRecorded:            {ExitNo, "no pack is recorded beside the run"},
+	PromptRecordFailed:           {ExitFailed, "the pack could not be recorded beside the run"},
+	PromptTextUnknown:            {ExitNo, "no fixed text has that id"},
 
 	LockHeld:    {ExitRetry, "another program holds a lock"},
 	RefMoved:    {ExitRetry, "a ref is not at the value that it was to be changed from"},
