@@ -24,4 +24,5 @@ type grammar struct {
 	Render   renderCmd   `cmd:"" help:"Render a formal packet as the Markdown that an agent is given."`
 	Handoff  handoffCmd  `cmd:"" help:"Build or check a handoff manifest."`
 	Dispatch dispatchCmd `cmd:"" help:"Select from a pool for an agent's step and build its packet."`
+	Prompt   promptCmd   `cmd:"" help:"Compile model instructions: a stable system prompt, and updates with what changed."`
 }
