@@ -147,7 +147,7 @@ func (c *compiler) variant() {
 		r.title = c.cleanName(s.ID, r.title, maxSectionTitle)
 		// A mask can be longer than what it hides: a text at its limit keeps it.
 		body, cut := Fit(c.clean(s.ID, s.Body), r.budget, "")
-		c.add(r, body, variantSources(s.ID, v), cut)
+		c.add(r, body, variantSources(s.ID, c.pack.Harness), cut)
 	}
 }
 

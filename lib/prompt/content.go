@@ -168,10 +168,10 @@ func (c *compiler) subagents(s *Spawn) string {
 }
 
 // variantSources names where a variant's section comes from.
-func variantSources(id string, v *Variant) []string {
+func variantSources(id string, h *Harness) []string {
 	source := "variant/" + id
-	if v.Fingerprint != "" {
-		source += "@" + v.Fingerprint
+	if h.Fingerprint != "" {
+		source += "@" + h.Fingerprint
 	}
 	return []string{source}
 }
