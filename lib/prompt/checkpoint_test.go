@@ -73,7 +73,7 @@ func TestCheckpointsStayWithinTheirBudget(t *testing.T) {
 		}
 		return prose(r, n+1)
 	}
-	for range 10_000 {
+	for n := range 10_000 {
 		s := State{Request: text(), Compaction: "c"}
 		for range 1 + r.IntN(70) {
 			s.Todo = append(s.Todo, Todo{Line(first(text(), 400)), "in_progress"})
@@ -90,6 +90,9 @@ func TestCheckpointsStayWithinTheirBudget(t *testing.T) {
 		}
 		if openFence(c.Text).open() || strings.Contains(c.Text, planted()) {
 			t.Fatalf("a fence is open, or a secret stands, in\n%s", c.Text)
+		}
+		if n%10 > 0 {
+			continue
 		}
 		again, _ := NewCheckpoint(s)
 		if string(again.AppendJSON(nil)) != string(c.AppendJSON(nil)) {

@@ -24,7 +24,7 @@ type compiler struct {
 func Compile(in *Input) (*Pack, error) {
 	p, err := compile(in)
 	if err == nil {
-		p.deliver(nil)
+		p.deliver(nil, true)
 	}
 	return p, err
 }

@@ -49,6 +49,9 @@ func (f *fences) next(line string) {
 
 // openFence returns the fence that a text leaves open.
 func openFence(text string) fence {
+	if !strings.Contains(text, "```") && !strings.Contains(text, "~~~") {
+		return fence{}
+	}
 	var f fences
 	for text != "" {
 		line, rest, _ := strings.Cut(text, "\n")

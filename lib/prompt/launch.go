@@ -41,7 +41,7 @@ func Start(in *Input, before *Snapshot, compacted bool) (*Launched, error) {
 	if compacted {
 		delivered = nil
 	}
-	l.System, l.Update = p.deliver(delivered)
+	l.System, l.Update = p.deliver(delivered, false)
 	if p.Mode == ModeSideQuestion {
 		return l, nil
 	}
@@ -54,8 +54,9 @@ func Start(in *Input, before *Snapshot, compacted bool) (*Launched, error) {
 }
 
 // deliver splits the pack and notes in it how: what the system prompt and the update
-// hold, and what each section occupies there.
-func (p *Pack) deliver(before *Snapshot) (system, update string) {
+// hold, and what each section occupies there. The texts are empty if only that is
+// wanted.
+func (p *Pack) deliver(before *Snapshot, silent bool) (system, update string) {
 	d := &Delivery{}
 	known := map[string]string{}
 	if before != nil {
@@ -68,8 +69,8 @@ func (p *Pack) deliver(before *Snapshot) (system, update string) {
 		return ok && s.Part == Dynamic && digest == digestOf(s)
 	}
 	withdrawn := p.withdrawn(before, d)
-	stable := p.system(true)
-	changed := p.update(func(s *Section) bool {
+	stable := p.system(&layout{silent: silent}, true)
+	changed := p.update(&layout{silent: silent}, func(s *Section) bool {
 		if given(s) {
 			return false
 		}

@@ -14,6 +14,8 @@ const framingID = "framing"
 // character is.
 type layout struct {
 	text    strings.Builder
+	silent  bool // only count: the text stays empty
+	begun   bool
 	sizes   []Size
 	framing int
 	places  []place
@@ -27,12 +29,19 @@ type place struct {
 
 // frame adds a block that belongs to no section.
 func (l *layout) frame(block string) {
-	if l.text.Len() > 0 {
-		l.text.WriteString(blank)
+	if l.begun {
+		l.write(blank)
 		l.framing += len(blank)
 	}
-	l.text.WriteString(block)
+	l.begun = true
+	l.write(block)
 	l.framing += length(block)
+}
+
+func (l *layout) write(text string) {
+	if !l.silent {
+		l.text.WriteString(text)
+	}
 }
 
 // section adds a section. A fence that its body leaves open is closed, so that
@@ -40,29 +49,32 @@ func (l *layout) frame(block string) {
 func (l *layout) section(s *Section) {
 	l.frame("## " + s.Title)
 	l.places = append(l.places, place{s.ID, l.text.Len() - len("## ") - len(s.Title)})
-	l.text.WriteString(blank)
-	l.text.WriteString(s.Body)
+	l.write(blank)
+	l.write(s.Body)
 	l.framing += len(blank)
 	l.sizes = append(l.sizes, Size{s.ID, s.Size})
 	if open := openFence(s.Body); open.open() {
 		line := "\n" + open.line()
-		l.text.WriteString(line)
+		l.write(line)
 		l.framing += len(line)
 	}
 }
 
 // end returns the text with its newline; of no block it is empty.
 func (l *layout) end() string {
-	if l.text.Len() == 0 {
+	if !l.begun {
 		return ""
 	}
-	l.text.WriteByte('\n')
+	l.write("\n")
 	l.framing++
 	return l.text.String()
 }
 
 // grow makes room for a part of the pack, so that the text is built in one piece.
 func (l *layout) grow(sections []Section, part func(Part) bool) {
+	if l.silent {
+		return
+	}
 	n := 4 << 10
 	for i := range sections {
 		if part(sections[i].Part) {
@@ -77,8 +89,7 @@ func isDynamic(p Part) bool { return p != Stable }
 
 // system lays the system prompt out: the product's name and the stable sections, and,
 // unless the text is for a session that takes a single prompt, what updates are.
-func (p *Pack) system(updates bool) *layout {
-	l := &layout{}
+func (p *Pack) system(l *layout, updates bool) *layout {
 	l.grow(p.Sections, isStable)
 	l.frame("# " + p.ProductName)
 	for i := range p.Sections {
@@ -97,11 +108,10 @@ func (p *Pack) system(updates bool) *layout {
 
 // update lays out what is sent of the dynamic sections, and the titles of those that
 // no longer hold.
-func (p *Pack) update(send func(*Section) bool, withdrawn []string) *layout {
-	l := &layout{}
+func (p *Pack) update(l *layout, send func(*Section) bool, withdrawn []string) *layout {
 	l.grow(p.Sections, isDynamic)
 	begin := func() {
-		if l.text.Len() == 0 {
+		if !l.begun {
 			l.frame("# Context update")
 		}
 	}

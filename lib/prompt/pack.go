@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"slices"
 	"strconv"
 
 	"kxm/lib/ndjson"
@@ -74,6 +75,7 @@ type Size struct {
 
 // AppendJSON appends the pack as one compact JSON object.
 func (p *Pack) AppendJSON(dst []byte) []byte {
+	dst = slices.Grow(dst, p.bytes())
 	o := ndjson.NewObject(dst)
 	o.Text("schema", PackSchema)
 	o.Text("packId", p.ID)
@@ -86,7 +88,8 @@ func (p *Pack) AppendJSON(dst []byte) []byte {
 	return o.End()
 }
 
-// content writes the members that the pack's id is of.
+// content writes the members that the pack's id is of; canonical.go has them in the
+// order of their names.
 func (p *Pack) content(o *ndjson.Object) {
 	o.Text("productName", p.ProductName)
 	if p.Harness != nil {
@@ -203,22 +206,9 @@ func flag(o *ndjson.Object, name string, v bool) {
 	o.Bytes = strconv.AppendBool(o.Bytes, v)
 }
 
-// makeID gives the pack its id: a digest of its canonical JSON without the id itself,
-// the time and the delivery.
-func (p *Pack) makeID() {
-	o := ndjson.NewObject(make([]byte, 0, p.bytes()))
-	o.Text("schema", PackSchema)
-	p.content(&o)
-	sum, err := ndjson.Digest(o.End())
-	if err != nil {
-		panic(err) // what content writes is valid JSON, whatever the texts hold
-	}
-	p.ID = "pk_" + sum[:16]
-}
-
 // bytes is about what the pack takes as JSON.
 func (p *Pack) bytes() int {
-	n := 1 << 10
+	n := 4 << 10
 	for i := range p.Sections {
 		n += 256 + len(p.Sections[i].Body) + len(p.Sections[i].Body)/16
 	}

@@ -92,14 +92,14 @@ func (t *Turn) locate(pack member) {
 	if p.read(pack) != nil || p.pack.Delivery == nil {
 		return
 	}
-	if l := p.pack.system(true); l.end() == t.system {
+	if l := p.pack.system(&layout{}, true); l.end() == t.system {
 		t.places[0] = l.places
 	}
 	sent := map[string]bool{}
 	for _, id := range p.pack.Delivery.Updated {
 		sent[id] = true
 	}
-	if l := p.pack.update(func(s *Section) bool { return sent[s.ID] }, nil); strings.HasPrefix(t.update, strings.TrimSuffix(l.end(), "\n")) {
+	if l := p.pack.update(&layout{}, func(s *Section) bool { return sent[s.ID] }, nil); strings.HasPrefix(t.update, strings.TrimSuffix(l.end(), "\n")) {
 		t.places[1] = l.places
 	}
 }

@@ -16,7 +16,7 @@ type Rendered struct {
 func Render(p *Pack, stable, dynamic bool) Rendered {
 	var r Rendered
 	if stable {
-		l := p.system(false)
+		l := p.system(&layout{}, false)
 		r.Text, r.Sizes, r.Stable = l.end(), l.sizes, l.framing
 	}
 	if !dynamic {
@@ -26,7 +26,7 @@ func Render(p *Pack, stable, dynamic bool) Rendered {
 	l.grow(p.Sections, isDynamic)
 	for i := range p.Sections {
 		if s := &p.Sections[i]; s.Part != Stable {
-			if l.text.Len() == 0 {
+			if !l.begun {
 				l.frame("# Context")
 			}
 			l.section(s)
