@@ -111,21 +111,7 @@ func ValidName(name string) bool {
 	if strings.IndexByte(name, '*') >= 0 || len(name) > MaxName && utf8.RuneCountInString(name) > MaxName {
 		return false
 	}
-	if !plain(name) && fault.Printable(name) != name {
-		return false
-	}
-	return strings.TrimSpace(name) != ""
-}
-
-// plain reports whether name holds visible ASCII and spaces alone, as nearly all do:
-// sets are read before every tool call, and Printable looks characters up in tables.
-func plain(name string) bool {
-	for i := range len(name) {
-		if name[i] < ' ' || name[i] > '~' {
-			return false
-		}
-	}
-	return true
+	return fault.Printable(name) == name && strings.TrimSpace(name) != ""
 }
 
 func badName(field string, i int, name string) *fault.Error {

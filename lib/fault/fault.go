@@ -132,12 +132,26 @@ func Quote(s string) string {
 // breaks, bidirectional marks) and invalid UTF-8 by U+FFFD; other text is
 // returned as it is.
 func Printable(s string) string {
+	if isPlain(s) {
+		return s
+	}
 	return strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) {
 			return utf8.RuneError
 		}
 		return r
 	}, s)
+}
+
+// isPlain reports whether s holds visible ASCII and spaces alone, as most texts do:
+// names are checked by the thousand, and other characters are looked up in tables.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
 }
 
 // Place puts an error's *Error into a source, unless it has one; other errors are
