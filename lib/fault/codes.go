@@ -245,7 +245,7 @@ var infos = map[Code]Info{
 	InvalidHandoff: {ExitBadInput, "a handoff manifest lacks a field, breaks a limit or holds a value that is not allowed"},
 
 	PluginDescriptorInvalid: {ExitBadInput, "a plugin descriptor is not what kxm.plugin-descriptor.v1 says, or takes what another one owns"},
-	CapabilityInvalid:       {ExitBadInput, "a capability set is not what kxm.capability-set.v1 says, or holds what it does not know"},
+	CapabilityInvalid:       {ExitBadInput, "a capability set is not what kxm.capability-set.v1 says, or has a key that nobody knows"},
 
 	PromptInputInvalid:           {ExitBadInput, "an input of the prompt compiler has the wrong shape, or a field holds a value that it may not"},
 	PromptSectionDuplicate:       {ExitBadInput, "two sections share an id"},
