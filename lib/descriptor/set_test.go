@@ -257,3 +257,22 @@ func TestTheAuthoringSkillNamesRoutesAndLimits(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkFirstUse is what the first question about an owner costs a program.
+func BenchmarkFirstUse(b *testing.B) {
+	raw, err := os.ReadFile("builtin.ndjson")
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		for line := range strings.Lines(string(raw)) {
+			if _, _, err := descriptor.Parse([]byte(line)); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if _, err := descriptor.NewSet(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
