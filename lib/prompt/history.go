@@ -134,6 +134,9 @@ func parseEntry(line []byte) (e entry) {
 		from := next(line, next(line, keyEnd)+1)
 		to := valueEnd(line, from)
 		e.take(line[key:keyEnd], line[from:to])
+		if e.enough() {
+			return e
+		}
 		if i = next(line, to); line[i] == '}' {
 			return e
 		}
@@ -157,6 +160,12 @@ func (e *entry) take(key, value []byte) {
 	case "details":
 		e.details = value
 	}
+}
+
+// enough reports whether what is still to come cannot count: most lines are messages,
+// whose long members stand behind the short ones.
+func (e *entry) enough() bool {
+	return e.id != "" && e.parent != "" && e.kind != "" && e.kind != historyType
 }
 
 // next skips white space.

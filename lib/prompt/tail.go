@@ -11,10 +11,12 @@ const tailChunk = 256 << 10
 // tail reads lines from the end of a file to its beginning. It holds two chunks, or
 // one line where that is longer.
 type tail struct {
-	r    io.ReaderAt
-	buf  []byte
-	from int64 // where in the file buf begins
-	done bool  // the first line was returned
+	r     io.ReaderAt
+	buf   []byte // what is read and not yet returned
+	from  int64  // where in the file buf begins
+	ends  []int  // the line ends in buf
+	spare []byte // the buffer of the chunk before last
+	done  bool   // the first line was returned
 }
 
 func newTail(r io.ReaderAt, size int64) *tail { return &tail{r: r, from: size} }
@@ -26,8 +28,9 @@ func (t *tail) next() (line []byte, at int64, err error) {
 		return nil, 0, io.EOF
 	}
 	for {
-		if i := bytes.LastIndexByte(t.buf, '\n'); i >= 0 {
-			line, t.buf = t.buf[i+1:], t.buf[:i]
+		if n := len(t.ends); n > 0 {
+			i := t.ends[n-1]
+			line, t.buf, t.ends = t.buf[i+1:], t.buf[:i], t.ends[:n-1]
 			return line, t.from + int64(i) + 1, nil
 		}
 		if t.from == 0 {
@@ -43,16 +46,24 @@ func (t *tail) next() (line []byte, at int64, err error) {
 	}
 }
 
-// extend reads the chunk before the buffer, which holds the end of one line.
+// extend reads the chunk before the buffer, which holds the end of one line. Line ends
+// are found forwards, which processors do many bytes at a time.
 func (t *tail) extend() error {
 	n := int(min(t.from, tailChunk))
-	buf := make([]byte, n+len(t.buf))
-	copy(buf[n:], t.buf)
+	buf := append(t.spare[:0], make([]byte, n)...)
+	buf = append(buf, t.buf...)
 	if err := readAt(t.r, buf[:n], t.from-int64(n)); err != nil {
 		return err
 	}
-	t.buf, t.from = buf, t.from-int64(n)
-	return nil
+	t.spare, t.buf, t.from = t.buf[:0], buf, t.from-int64(n)
+	for i := 0; ; i++ {
+		end := bytes.IndexByte(buf[i:n], '\n')
+		if end < 0 {
+			return nil
+		}
+		i += end
+		t.ends = append(t.ends, i)
+	}
 }
 
 // long returns a line that is longer than a chunk: its beginning is looked for first,
