@@ -3,6 +3,8 @@ package prompt
 import (
 	"bytes"
 	"fmt"
+	"io"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -107,6 +109,52 @@ func TestDeliveredReadsFromTheEnd(t *testing.T) {
 	found, err := Delivered(c, c.Size(), "")
 	if err != nil || found.Snapshot == nil || c.bytes > tailChunk {
 		t.Errorf("%v, %v, %d of %d bytes read", found, err, c.bytes, c.Size())
+	}
+}
+
+// repeated is a history of the same text many times over, which nobody holds.
+type repeated struct {
+	text string
+	size int64
+}
+
+func (r repeated) ReadAt(p []byte, at int64) (int, error) {
+	n := 0
+	for n < len(p) && at+int64(n) < r.size {
+		from := (at + int64(n)) % int64(len(r.text))
+		n += copy(p[n:min(int64(len(p)), r.size-at)], r.text[from:])
+	}
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+func allocated(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// TestDeliveredNeedsLittleMemory counts all that is allocated, which is more than what
+// is held at a time: 16 MiB and one line.
+func TestDeliveredNeedsLittleMemory(t *testing.T) {
+	line := message("a", "a") + "\n"
+	short := repeated{strings.Repeat(line, 200), int64(len(line)) * 350_000}
+	long := repeated{"x", 40 << 20}
+	for name, c := range map[string]struct {
+		r    repeated
+		most uint64
+	}{"50 MB of short lines": {short, 16 << 20}, "one line of 40 MiB": {long, 16<<20 + 40<<20}} {
+		if got := allocated(func() {
+			if _, err := Delivered(c.r, c.r.size, ""); err != nil {
+				t.Error(err)
+			}
+		}); got > c.most {
+			t.Errorf("%s: %d bytes are allocated, at most %d are allowed", name, got, c.most)
+		}
 	}
 }
 

@@ -65,8 +65,8 @@ func (p *Pack) deliver(before *Snapshot, silent bool) (system, update string) {
 		}
 	}
 	given := func(s *Section) bool {
-		digest, ok := known[s.ID]
-		return ok && s.Part == Dynamic && digest == digestOf(s)
+		sum, ok := known[s.ID]
+		return ok && s.Part == Dynamic && sum == s.digest()
 	}
 	withdrawn := p.withdrawn(before, d)
 	stable := p.system(&layout{silent: silent}, true)

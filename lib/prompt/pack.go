@@ -35,6 +35,8 @@ type Section struct {
 	Owner             string // empty: none
 	Sources           []string
 	Budget, Size, Cut int
+
+	sum string // see digest
 }
 
 // ToolGroup is a group of tools that the pack describes.

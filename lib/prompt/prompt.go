@@ -59,8 +59,13 @@ const (
 // digest returns the SHA-256 of the pieces as it is written everywhere.
 func digest(pieces ...string) string {
 	hash := sha256.New()
+	buf := make([]byte, 4<<10) // instead of a copy of each piece
 	for _, p := range pieces {
-		hash.Write([]byte(p))
+		for p != "" {
+			n := copy(buf, p)
+			hash.Write(buf[:n])
+			p = p[n:]
+		}
 	}
 	return "sha256:" + hex.EncodeToString(hash.Sum(nil))
 }

@@ -21,7 +21,13 @@ type Snapshot struct {
 // kept of dynamic sections, which may have to be withdrawn.
 type SectionDigest struct{ ID, Title, Digest string }
 
-func digestOf(s *Section) string { return digest(s.Title, "\x00", s.Body) }
+// digest returns the section's digest, which is made once.
+func (s *Section) digest() string {
+	if s.sum == "" {
+		s.sum = digest(s.Title, "\x00", s.Body)
+	}
+	return s.sum
+}
 
 // snapshot is what the pack leaves a conversation with once it is delivered.
 func (p *Pack) snapshot(system string) *Snapshot {
@@ -30,9 +36,9 @@ func (p *Pack) snapshot(system string) *Snapshot {
 		section := &p.Sections[i]
 		switch section.Part {
 		case Stable:
-			s.SystemSections = append(s.SystemSections, SectionDigest{ID: section.ID, Digest: digestOf(section)})
+			s.SystemSections = append(s.SystemSections, SectionDigest{ID: section.ID, Digest: section.digest()})
 		case Dynamic:
-			s.Sections = append(s.Sections, SectionDigest{section.ID, section.Title, digestOf(section)})
+			s.Sections = append(s.Sections, SectionDigest{section.ID, section.Title, section.digest()})
 		}
 	}
 	return s

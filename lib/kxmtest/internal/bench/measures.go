@@ -58,6 +58,7 @@ func (b *bench) all() {
 			command{argv: []string{filepath.Join(b.bin, "kxm-memory"), "list", "--committed"}, dir: large}, shell(large, "cat .kxm/memory/*.md"))
 	}
 	b.state()
+	b.prompt(empty)
 }
 
 // emptyProgram builds what start-up is compared with.
