@@ -12,7 +12,7 @@ func TestMain(m *testing.M) {
 	audited := kxmtest.Audited(func(p kxmtest.Process) int {
 		return cli.Run(program(), p.Args, cli.Streams{In: p.In, Out: p.Out, Err: p.Err, Getenv: os.Getenv, Dir: p.Dir, Now: p.Now})
 	})
-	kxmtest.Main(m, map[string]func(){"kxm-pack": audited})
+	kxmtest.Main(m, map[string]func(){"kxm-pack": audited, "kxm-pack-itself": main})
 }
 
 func TestScripts(t *testing.T) {
