@@ -104,28 +104,34 @@ func (f variantFolder) agents() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var lines []string
+	type profile struct{ name, line string }
+	var profiles []profile
 	for _, e := range entries {
 		stem, ok := strings.CutSuffix(e.Name(), ".md")
 		if !ok || e.IsDir() {
 			continue
 		}
-		name := path.Join("agents", e.Name())
-		text, _, err := f.read(name)
+		file := path.Join("agents", e.Name())
+		text, _, err := f.read(file)
 		if err != nil {
 			return "", err
 		}
-		doc, err := frontmatter.Parse(path.Join(f.dir, name), []byte(text))
+		doc, err := frontmatter.Parse(path.Join(f.dir, file), []byte(text))
 		if err != nil {
 			return "", err
 		}
-		line := "- " + prompt.Line(textOf(doc, "name", stem))
+		p := profile{name: prompt.Line(textOf(doc, "name", stem))}
+		p.line = "- " + p.name
 		if description := prompt.Line(textOf(doc, "description", "")); description != "" {
-			line += ": " + description
+			p.line += ": " + description
 		}
-		lines = append(lines, line)
+		profiles = append(profiles, p)
 	}
-	slices.Sort(lines)
+	slices.SortStableFunc(profiles, func(a, b profile) int { return strings.Compare(a.name, b.name) })
+	lines := make([]string, len(profiles))
+	for i, p := range profiles {
+		lines[i] = p.line
+	}
 	return strings.Join(lines, "\n"), nil
 }
 

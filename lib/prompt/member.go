@@ -80,7 +80,10 @@ func (m member) all(fn func(key string, m member) error) error {
 		return wrong("must be an object")
 	}
 	return ndjson.FieldsText(string(m), func(key, value string) error {
-		return within(fn(key, member(value)), key)
+		if err := fn(key, member(value)); err != nil {
+			return within(err, key)
+		}
+		return nil
 	})
 }
 
@@ -91,9 +94,11 @@ func (m member) list(fn func(i int, m member) error) error {
 	}
 	i := 0
 	return ndjson.ElementsText(string(m), func(value string) error {
-		err := within(fn(i, member(value)), "["+strconv.Itoa(i)+"]")
+		if err := fn(i, member(value)); err != nil {
+			return within(err, "["+strconv.Itoa(i)+"]")
+		}
 		i++
-		return err
+		return nil
 	})
 }
 
