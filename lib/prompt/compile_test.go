@@ -313,9 +313,9 @@ func TestSessionState(t *testing.T) {
 		{nil, obj{"name": "n", "firstTurn": true, "todo": []obj{{"text": "x"}}}, "This is the first turn of the session."},
 		{both[:1], obj{"name": nil}, "The session is unnamed.\n\nThis is not the first turn of the session."},
 		{both[:1], obj{"name": "Fix\nit"}, "The session is named: Fix it\n\nThis is not the first turn of the session."},
-		{both[1:], obj{"todo": []obj{}}, "The todo list of this run is empty.\n\nThis is not the first turn of the session."},
+		{both[1:], obj{"todo": []obj{}}, "This is not the first turn of the session.\n\nThe todo list of this run is empty."},
 		{both, obj{"todo": []obj{{"text": "a", "status": "in_progress"}, {"text": "b\nc"}}, "previousTodo": []obj{}, "firstTurn": true},
-			"The session is unnamed.\n\nThe todo list of this run:\n\n- [in_progress] a\n- b c\n\nThe todo list of an earlier run is empty.\n\nThis is the first turn of the session."},
+			"The session is unnamed.\n\nThis is the first turn of the session.\n\nThe todo list of this run:\n\n- [in_progress] a\n- b c\n\nThe todo list of an earlier run is empty."},
 	} {
 		if got := state(c.tools, c.state); got != c.want {
 			t.Errorf("%v with %v:\n%s\nwant\n%s", c.state, c.tools, got, c.want)

@@ -17,7 +17,7 @@ const (
 const maxSources = 100
 
 // sessionState is what a top-level run is told of its session. It names no tool that
-// the run does not have.
+// the run does not have. The lists stand last, since they are what a cut may shorten.
 func (c *compiler) sessionState(s *SessionState) string {
 	var blocks []string
 	if c.allows("session_name") {
@@ -26,6 +26,11 @@ func (c *compiler) sessionState(s *SessionState) string {
 		} else {
 			blocks = append(blocks, frame("session.named", c.clean(idSessionState, s.Name)))
 		}
+	}
+	if s.FirstTurn {
+		blocks = append(blocks, frame("session.first"))
+	} else {
+		blocks = append(blocks, frame("session.later"))
 	}
 	if c.allows("todo_write") {
 		if len(s.Todo) == 0 {
@@ -40,11 +45,6 @@ func (c *compiler) sessionState(s *SessionState) string {
 		default:
 			blocks = append(blocks, frame("todo.previous"), c.todo(idSessionState, s.PreviousTodo))
 		}
-	}
-	if s.FirstTurn {
-		blocks = append(blocks, frame("session.first"))
-	} else {
-		blocks = append(blocks, frame("session.later"))
 	}
 	return strings.Join(blocks, blank)
 }
