@@ -3,6 +3,7 @@ package prompt
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -75,9 +76,8 @@ func TestCheckpointsStayWithinTheirBudget(t *testing.T) {
 	}
 	for n := range 10_000 {
 		s := State{Request: text(), Compaction: "c"}
-		for range 1 + r.IntN(70) {
-			s.Todo = append(s.Todo, Todo{Line(first(text(), 400)), "in_progress"})
-		}
+		item := Todo{Line(first(text(), 1+r.IntN(400))), "in_progress"}
+		s.Todo = slices.Repeat([]Todo{item}, 1+r.IntN(70)*r.IntN(2))
 		if r.IntN(2) == 0 {
 			s.Plan = text()
 		}

@@ -214,7 +214,7 @@ func TestReferencesShareTheirBudget(t *testing.T) {
 func TestReferencesOfEverySize(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 9))
 	more := regexp.MustCompile(`(?m)^(\d+) more references are left out\.$`)
-	for range 400 {
+	for range 200 {
 		n := 1 + r.IntN(60)
 		if r.IntN(8) == 0 {
 			n = 200 + r.IntN(2_000)

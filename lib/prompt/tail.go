@@ -3,6 +3,7 @@ package prompt
 import (
 	"bytes"
 	"io"
+	"slices"
 )
 
 // tailChunk is what is read at a time. A line that is longer has a buffer of its own.
@@ -50,7 +51,7 @@ func (t *tail) next() (line []byte, at int64, err error) {
 // are found forwards, which processors do many bytes at a time.
 func (t *tail) extend() error {
 	n := int(min(t.from, tailChunk))
-	buf := append(t.spare[:0], make([]byte, n)...)
+	buf := slices.Grow(t.spare[:0], n+len(t.buf))[:n]
 	buf = append(buf, t.buf...)
 	if err := readAt(t.r, buf[:n], t.from-int64(n)); err != nil {
 		return err
