@@ -24,10 +24,10 @@ type Found struct {
 	Malformed error
 }
 
-// entry is what counts of one line.
+// entry is what counts of one line, whose bytes it shares.
 type entry struct {
-	id, parent, kind, custom string
-	details                  []byte
+	id, parent, kind, custom []byte // the texts
+	details                  []byte // the value
 }
 
 // Delivered finds the newest snapshot on the active branch of a session's history:
@@ -38,7 +38,7 @@ type entry struct {
 // is not JSON, or for a leaf that is nowhere; a torn last line is passed over.
 func Delivered(r io.ReaderAt, size int64, leaf string) (Found, error) {
 	t := newTail(r, size)
-	want, found, last := leaf, false, true
+	want, found, last := []byte(leaf), false, true
 	for {
 		line, at, err := t.next()
 		if err == io.EOF {
@@ -60,19 +60,19 @@ func Delivered(r io.ReaderAt, size int64, leaf string) (Found, error) {
 			return Found{}, brokenLine(r, at, err)
 		}
 		e := parseEntry(line)
-		if e.id == "" || want != "" && e.id != want {
+		if len(e.id) == 0 || len(want) > 0 && !bytes.Equal(e.id, want) {
 			continue
 		}
 		found = true
 		switch {
-		case e.kind == compaction:
+		case string(e.kind) == compaction:
 			return Found{}, nil
-		case e.kind == historyType && e.custom == historyCustom:
+		case string(e.kind) == historyType && string(e.custom) == historyCustom:
 			return e.snapshot(), nil
-		case e.parent == "":
+		case len(e.parent) == 0:
 			return Found{}, nil // the root
 		}
-		want = e.parent
+		want = append(want[:0], e.parent...)
 	}
 	if leaf != "" && !found {
 		return Found{}, fault.New(fault.PromptHistoryInvalid, "the history has no entry %s", fault.Quote(leaf)).On("leaf")
@@ -144,28 +144,37 @@ func parseEntry(line []byte) (e entry) {
 }
 
 func (e *entry) take(key, value []byte) {
-	name := string(key[1 : len(key)-1])
-	if bytes.IndexByte(key, '\\') >= 0 {
-		name, _ = ndjson.Text(key)
-	}
-	switch name {
+	switch string(textOf(key)) {
 	case "id":
-		e.id, _ = ndjson.Text(value)
+		e.id = textOf(value)
 	case "parentId":
-		e.parent, _ = ndjson.Text(value)
+		e.parent = textOf(value)
 	case "type":
-		e.kind, _ = ndjson.Text(value)
+		e.kind = textOf(value)
 	case "customType":
-		e.custom, _ = ndjson.Text(value)
+		e.custom = textOf(value)
 	case "details":
 		e.details = value
 	}
 }
 
+// textOf returns the text of a JSON string, nil for any other value. It is a part of
+// the line unless it holds escapes.
+func textOf(value []byte) []byte {
+	if value[0] != '"' {
+		return nil
+	}
+	if bytes.IndexByte(value, '\\') < 0 {
+		return value[1 : len(value)-1]
+	}
+	s, _ := ndjson.Text(value)
+	return []byte(s)
+}
+
 // enough reports whether what is still to come cannot count: most lines are messages,
 // whose long members stand behind the short ones.
 func (e *entry) enough() bool {
-	return e.id != "" && e.parent != "" && e.kind != "" && e.kind != historyType
+	return len(e.id) > 0 && len(e.parent) > 0 && len(e.kind) > 0 && string(e.kind) != historyType
 }
 
 // next skips white space.
