@@ -1,5 +1,7 @@
 package ndjson
 
+import "strconv"
+
 // Object writes the members of a JSON object in the order of the calls. Names are
 // written as they are, so they must need no escape; values are escaped. A value of
 // another form is appended to Bytes behind [Object.Name].
@@ -32,6 +34,18 @@ func (o *Object) Optional(name, value string) {
 	if value != "" {
 		o.Text(name, value)
 	}
+}
+
+// Number adds a number.
+func (o *Object) Number(name string, n int) {
+	o.Name(name)
+	o.Bytes = strconv.AppendInt(o.Bytes, int64(n), 10)
+}
+
+// Flag adds a truth value.
+func (o *Object) Flag(name string, v bool) {
+	o.Name(name)
+	o.Bytes = strconv.AppendBool(o.Bytes, v)
 }
 
 // List adds an array of texts, "[]" when empty.

@@ -385,16 +385,6 @@ func (o *object) texts(name string, limit int) func(path string, value []byte) s
 
 // The functions below write what ndjson.Object has no method for.
 
-func writeNumber(o *ndjson.Object, name string, n int) {
-	o.Name(name)
-	o.Bytes = strconv.AppendInt(o.Bytes, int64(n), 10)
-}
-
-func writeBool(o *ndjson.Object, name string, b bool) {
-	o.Name(name)
-	o.Bytes = strconv.AppendBool(o.Bytes, b)
-}
-
 func writeList[T any](o *ndjson.Object, name string, list []T, appendJSON func(v *T, dst []byte) []byte) {
 	o.Name(name)
 	o.Bytes = appendList(o.Bytes, list, appendJSON)

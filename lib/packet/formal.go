@@ -154,7 +154,7 @@ func (t *Task) appendJSON(dst []byte) []byte {
 	o := ndjson.NewObject(dst)
 	o.Text("taskId", t.TaskID)
 	o.Text("stepId", t.StepID)
-	writeNumber(&o, "stepAttempt", t.StepAttempt)
+	o.Number("stepAttempt", t.StepAttempt)
 	o.Text("objective", t.Objective)
 	o.List("allowedOutcomes", t.AllowedOutcomes)
 	o.Text("permissionCeiling", string(t.PermissionCeiling))
@@ -167,15 +167,15 @@ func (c *Criterion) appendJSON(dst []byte) []byte {
 	o.Text("description", c.Description)
 	o.Text("verificationKind", c.VerificationKind)
 	o.Optional("targetRef", c.TargetRef)
-	writeBool(&o, "required", c.Required)
+	o.Flag("required", c.Required)
 	return c.extra.close(&o)
 }
 
 func (p *Plan) appendJSON(dst []byte) []byte {
 	o := ndjson.NewObject(dst)
 	o.Text("planHash", p.PlanHash)
-	writeNumber(&o, "activeStepIndex", p.ActiveStepIndex)
-	writeNumber(&o, "totalSteps", p.TotalSteps)
+	o.Number("activeStepIndex", p.ActiveStepIndex)
+	o.Number("totalSteps", p.TotalSteps)
 	o.List("settledDecisions", p.SettledDecisions)
 	return p.extra.close(&o)
 }
@@ -220,8 +220,8 @@ func (d *Default) appendJSON(dst []byte) []byte {
 
 func (b *Budget) appendJSON(dst []byte) []byte {
 	o := ndjson.NewObject(dst)
-	writeNumber(&o, "allocatedTokens", b.AllocatedTokens)
-	writeNumber(&o, "estimatedTokens", b.EstimatedTokens)
+	o.Number("allocatedTokens", b.AllocatedTokens)
+	o.Number("estimatedTokens", b.EstimatedTokens)
 	o.List("unresolvedGaps", b.UnresolvedGaps)
 	o.Name("provenanceSummary")
 	counts := ndjson.NewObject(o.Bytes)

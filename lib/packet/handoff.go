@@ -253,8 +253,8 @@ func (d *Deliverables) appendJSON(dst []byte) []byte {
 
 func (e *Evidence) appendJSON(dst []byte) []byte {
 	o := ndjson.NewObject(dst)
-	writeNumber(&o, "witnessExitCode", e.WitnessExitCode)
-	writeBool(&o, "witnessPassed", e.WitnessPassed)
+	o.Number("witnessExitCode", e.WitnessExitCode)
+	o.Flag("witnessPassed", e.WitnessPassed)
 	writeList(&o, "criticVerdicts", e.CriticVerdicts, func(v *Verdict, dst []byte) []byte {
 		o := ndjson.NewObject(dst)
 		o.Text("critic", v.Critic)

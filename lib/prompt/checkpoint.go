@@ -104,13 +104,13 @@ func (c *Checkpoint) AppendJSON(dst []byte) []byte {
 	o.Text("schema", CheckpointSchema)
 	o.Optional("for", c.For)
 	o.Text("place", "after-compaction-summary")
-	flag(&o, "persist", false)
+	o.Flag("persist", false)
 	o.Text("text", c.Text)
-	number(&o, "size", length(c.Text))
+	o.Number("size", length(c.Text))
 	o.Name("cut")
 	o.Bytes = appendList(o.Bytes, c.Cut, func(o *ndjson.Object, cut *CheckpointCut) {
 		o.Text("field", cut.Field)
-		number(o, "characters", cut.Characters)
+		o.Number("characters", cut.Characters)
 	})
 	return o.End()
 }

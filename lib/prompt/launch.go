@@ -179,7 +179,7 @@ func (l *Launched) AppendJSON(dst []byte) []byte {
 	if l.Compared {
 		o.Name("prefix")
 		prefix := ndjson.NewObject(o.Bytes)
-		flag(&prefix, "same", l.First == "")
+		prefix.Flag("same", l.First == "")
 		prefix.Optional("first", l.First)
 		o.Bytes = prefix.End()
 	}

@@ -89,13 +89,13 @@ func (r *SizeRow) AppendJSON(dst []byte) []byte {
 	o.Text("schema", SizeSchema)
 	o.Text("id", r.ID)
 	o.Text("part", string(r.Part))
-	number(&o, "size", r.Size)
+	o.Number("size", r.Size)
 	o.Name("share")
 	o.Bytes = append(o.Bytes, r.Share...)
-	number(&o, "estimatedTokens", r.Tokens)
-	number(&o, "cut", r.Cut)
+	o.Number("estimatedTokens", r.Tokens)
+	o.Number("cut", r.Cut)
 	if r.Approximate {
-		flag(&o, "approximate", true)
+		o.Flag("approximate", true)
 	}
 	return o.End()
 }

@@ -116,7 +116,7 @@ func (p *Pack) content(o *ndjson.Object) {
 	o.Bytes = appendList(o.Bytes, p.Redactions, func(o *ndjson.Object, r *Redaction) {
 		o.Text("section", r.Section)
 		o.Text("rule", r.Rule)
-		number(o, "count", r.Count)
+		o.Number("count", r.Count)
 	})
 }
 
@@ -124,13 +124,13 @@ func (s *Section) content(o *ndjson.Object) {
 	o.Text("id", s.ID)
 	o.Text("title", s.Title)
 	o.Text("body", s.Body)
-	number(o, "order", s.Order)
+	o.Number("order", s.Order)
 	o.Text("part", string(s.Part))
 	o.Optional("owner", s.Owner)
 	o.List("sources", s.Sources)
-	number(o, "budget", s.Budget)
-	number(o, "size", s.Size)
-	number(o, "cut", s.Cut)
+	o.Number("budget", s.Budget)
+	o.Number("size", s.Size)
+	o.Number("cut", s.Cut)
 }
 
 func (g *ToolGroup) content(o *ndjson.Object) {
@@ -162,8 +162,8 @@ func (d *Delivery) appendJSON(dst []byte) []byte {
 		sizes.Bytes = appendSizes(sizes.Bytes, d.Sizes.Update)
 		sizes.Name("framing")
 		framing := ndjson.NewObject(sizes.Bytes)
-		number(&framing, "system", d.Sizes.SystemFraming)
-		number(&framing, "update", d.Sizes.UpdateFraming)
+		framing.Number("system", d.Sizes.SystemFraming)
+		framing.Number("update", d.Sizes.UpdateFraming)
 		sizes.Bytes = framing.End()
 		o.Bytes = sizes.End()
 	}
@@ -194,18 +194,6 @@ func appendList[T any](dst []byte, list []T, write func(o *ndjson.Object, elemen
 		dst = o.End()
 	}
 	return append(dst, ']')
-}
-
-// number adds an integer to an object.
-func number(o *ndjson.Object, name string, n int) {
-	o.Name(name)
-	o.Bytes = strconv.AppendInt(o.Bytes, int64(n), 10)
-}
-
-// flag adds a truth value to an object.
-func flag(o *ndjson.Object, name string, v bool) {
-	o.Name(name)
-	o.Bytes = strconv.AppendBool(o.Bytes, v)
 }
 
 // bytes is about what the pack takes as JSON.

@@ -241,18 +241,18 @@ func (c *Common) Share() float64 {
 func (c *Common) AppendJSON(dst []byte) []byte {
 	o := ndjson.NewObject(dst)
 	o.Text("schema", PrefixSchema)
-	number(&o, "commonBytes", c.Common)
-	number(&o, "oldBytes", c.Old)
-	number(&o, "newBytes", c.New)
+	o.Number("commonBytes", c.Common)
+	o.Number("oldBytes", c.Old)
+	o.Number("newBytes", c.New)
 	o.Name("share")
 	o.Bytes = append(o.Bytes, thousandths(c.Common, c.Old)...)
-	number(&o, "estimatedTokens", estimate(c.Common))
+	o.Number("estimatedTokens", estimate(c.Common))
 	if c.First != nil {
 		o.Name("first")
 		first := ndjson.NewObject(o.Bytes)
 		first.Text("part", c.First.Part)
 		first.Optional("section", c.First.Section)
-		number(&first, "offset", c.First.Offset)
+		first.Number("offset", c.First.Offset)
 		o.Bytes = first.End()
 	}
 	return o.End()

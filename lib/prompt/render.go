@@ -55,8 +55,8 @@ func (r *Rendered) AppendJSON(dst []byte) []byte {
 	o.Bytes = appendSizes(o.Bytes, r.Sizes)
 	o.Name("framing")
 	framing := ndjson.NewObject(o.Bytes)
-	number(&framing, string(Stable), r.Stable)
-	number(&framing, string(Dynamic), r.Dynamic)
+	framing.Number(string(Stable), r.Stable)
+	framing.Number(string(Dynamic), r.Dynamic)
 	o.Bytes = framing.End()
 	return o.End()
 }

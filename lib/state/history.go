@@ -2,7 +2,6 @@ package state
 
 import (
 	"slices"
-	"strconv"
 	"time"
 
 	"kxm/lib/item"
@@ -110,10 +109,6 @@ func maskedAll(list []string) []string {
 // AppendJSON appends the entry as one compact JSON object.
 func (h *HistoryEntry) AppendJSON(dst []byte) []byte {
 	o := ndjson.NewObject(dst)
-	boolean := func(name string, v bool) {
-		o.Name(name)
-		o.Bytes = strconv.AppendBool(o.Bytes, v)
-	}
 	o.Text("schema", HistorySchema)
 	o.Text("id", h.ID)
 	o.Text("type", string(h.Type))
@@ -123,7 +118,7 @@ func (h *HistoryEntry) AppendJSON(dst []byte) []byte {
 	o.Optional("skew", h.Skew)
 	o.Text("actor", h.Actor)
 	o.Text("origin", string(h.Origin))
-	boolean("verified", h.Verified)
+	o.Flag("verified", h.Verified)
 	o.Name("signers")
 	o.Bytes = append(o.Bytes, '[')
 	for i, s := range h.Signers {
@@ -137,7 +132,7 @@ func (h *HistoryEntry) AppendJSON(dst []byte) []byte {
 		o.Bytes = signer.End()
 	}
 	o.Bytes = append(o.Bytes, ']')
-	boolean("counts", h.Counts)
+	o.Flag("counts", h.Counts)
 	o.Optional("problem", h.Problem)
 	o.Optional("status", h.Status)
 	if len(h.EndedBy) > 0 {
