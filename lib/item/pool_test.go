@@ -189,6 +189,8 @@ func TestAPoolTakesAboutTwiceItsInput(t *testing.T) {
 func FuzzReadPool(f *testing.F) {
 	f.Add([]byte(lines(3) + "{\"schema\":\"kxm.gap.v1\",\"gap\":\"g\"}\n" + line(1)))
 	f.Add([]byte("[" + line(0) + "," + strings.Replace(line(0), "demo", "x", 1) + "]"))
+	f.Add([]byte("[[]0"))
+	f.Add([]byte(`[{"items":[]}]`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		pool, err := item.ReadPool(bytes.NewReader(data), "stdin")
 		// One value after another, as Parse reads it, must give the same.
@@ -202,7 +204,8 @@ func FuzzReadPool(f *testing.F) {
 				}
 				return
 			}
-			alone, aloneErr := item.ReadPool(bytes.NewReader(v.Raw), "stdin")
+			// In a list, since a list on its own would be a stream.
+			alone, aloneErr := item.ReadPool(strings.NewReader("["+string(v.Raw)+"]"), "stdin")
 			if aloneErr != nil {
 				e, ok := err.(*fault.Error)
 				if !ok || e.Line != v.Line || e.Message != aloneErr.(*fault.Error).Message {
