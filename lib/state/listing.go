@@ -34,6 +34,9 @@ type Row struct {
 // MarshalJSON returns the item.
 func (r Row) MarshalJSON() ([]byte, error) { return []byte(r.JSON), nil }
 
+// Item returns the item.
+func (r *Row) Item() (item.Item, error) { return item.Parse([]byte(r.JSON)) }
+
 // event returns the id of the event that made the row's item.
 func (r *Row) event() string {
 	_, id, _ := strings.Cut(r.ID, "_")
@@ -355,9 +358,9 @@ func (f *folded) entry(id string) int {
 
 // judge sets the status that a verdict gives.
 func (r *Row) judge(v Verdict) {
-	it, err := item.Parse([]byte(r.JSON))
+	it, err := r.Item()
 	if err != nil {
-		return // it was made from an item
+		return // it was made from one
 	}
 	it.Status = v.status()
 	r.Status = it.Status
