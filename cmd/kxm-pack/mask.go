@@ -19,7 +19,7 @@ func maskText(s string) string {
 func maskItem(it item.Item) item.Item {
 	p := &it.Provenance
 	for _, s := range []*string{
-		&it.ID, &it.Project, &it.Summary, &it.StateKey, &it.RunID, &it.StageID,
+		&it.ID, &it.Project, &it.Summary, &it.StateKey, &it.MemoryKind, &it.RunID, &it.StageID,
 		&p.SourceRef, &p.Path, &p.Author, &p.Signer,
 	} {
 		*s = maskText(*s)

@@ -34,7 +34,7 @@ func (it *Item) Check() error {
 		{"id", it.ID}, {"project", it.Project}, {"summary", it.Summary},
 		{"provenance.sourceRef", it.Provenance.SourceRef}, {"provenance.path", it.Provenance.Path},
 		{"provenance.author", it.Provenance.Author}, {"provenance.signer", it.Provenance.Signer},
-		{"stateKey", it.StateKey}, {"runId", it.RunID}, {"stageId", it.StageID},
+		{"stateKey", it.StateKey}, {"memoryKind", it.MemoryKind}, {"runId", it.RunID}, {"stageId", it.StageID},
 	} {
 		if !utf8.ValidString(t.text) {
 			return notUTF8(t.field)
@@ -139,6 +139,9 @@ func (it *Item) check() error {
 		return fault.New(fault.InvalidContextItem, "context item cannot be its own evidence").On("evidenceRefs")
 	case slices.Contains(p.DerivedFrom, it.ID):
 		return fault.New(fault.InvalidContextItem, "context item cannot be derived from itself").On("provenance.derivedFrom")
+	}
+	if err := optional(checkName, "memoryKind", it.MemoryKind, MaxLabel); err != nil {
+		return err
 	}
 	if it.JournalCategory != "" && !slices.Contains(categories, it.JournalCategory) {
 		return notOneOf("journalCategory", categories)

@@ -33,7 +33,7 @@ const (
 	MaxStateKey    = 200
 	MaxEvidenceRef = 1000 // what a state proposal may cite
 	MaxPath        = 4096 // PATH_MAX: no longer path can be opened
-	MaxLabel       = 512  // author, signer, run and stage ids, a gap's text
+	MaxLabel       = 512  // author, signer, kinds of memory, run and stage ids, a gap's text
 	MaxList        = 64   // entries of an id list
 )
 
@@ -66,6 +66,7 @@ type Item struct {
 	StateKey        string // state always has one
 	Supersedes      []string
 	EvidenceRefs    []string
+	MemoryKind      string // of authored facts: the free label of the record
 	JournalCategory string // these three: of journal items
 	RunID           string
 	StageID         string
@@ -81,6 +82,7 @@ func Equal(a, b *Item) bool {
 		a.ObservedAt == b.ObservedAt && a.ValidFrom == b.ValidFrom && a.ValidUntil == b.ValidUntil &&
 		a.Status == b.Status && a.StateKey == b.StateKey &&
 		slices.Equal(a.Supersedes, b.Supersedes) && slices.Equal(a.EvidenceRefs, b.EvidenceRefs) &&
+		a.MemoryKind == b.MemoryKind &&
 		a.JournalCategory == b.JournalCategory && a.RunID == b.RunID && a.StageID == b.StageID
 }
 
@@ -103,6 +105,7 @@ func (it *Item) AppendJSON(dst []byte) []byte {
 	dst = appendText(dst, `,"stateKey":`, it.StateKey)
 	dst = appendList(dst, `,"supersedes":`, it.Supersedes)
 	dst = appendList(dst, `,"evidenceRefs":`, it.EvidenceRefs)
+	dst = appendText(dst, `,"memoryKind":`, it.MemoryKind)
 	dst = appendText(dst, `,"journalCategory":`, it.JournalCategory)
 	dst = appendText(dst, `,"runId":`, it.RunID)
 	dst = appendText(dst, `,"stageId":`, it.StageID)

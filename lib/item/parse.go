@@ -39,6 +39,7 @@ const (
 	fStateKey
 	fSupersedes
 	fEvidenceRefs
+	fMemoryKind
 	fJournalCategory
 	fRunID
 	fStageID
@@ -79,6 +80,8 @@ func fieldIndex(key string) int {
 		return fSupersedes
 	case "evidenceRefs":
 		return fEvidenceRefs
+	case "memoryKind":
+		return fMemoryKind
 	case "journalCategory":
 		return fJournalCategory
 	case "runId":
@@ -142,6 +145,7 @@ func parseRecord(text string, it *Item, gaps bool) (*Gap, error) {
 	it.StateKey = d.text("stateKey", values[fStateKey])
 	it.Supersedes = d.list("supersedes", values[fSupersedes])
 	it.EvidenceRefs = d.list("evidenceRefs", values[fEvidenceRefs])
+	it.MemoryKind = d.text("memoryKind", values[fMemoryKind])
 	it.JournalCategory = enum(&d, "journalCategory", values[fJournalCategory], categories)
 	it.RunID = d.text("runId", values[fRunID])
 	it.StageID = d.text("stageId", values[fStageID])

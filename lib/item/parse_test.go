@@ -240,7 +240,7 @@ func TestIdsAndListsAreTrimmedAndOtherTextsAreNot(t *testing.T) {
 }
 
 // full is an item with every field.
-const full = `{"schema":"kxm.context-item.v1","id":"ctx_2","kind":"state","project":"demo","summary":"a \"b\" <é>\n","provenance":{"sourceType":"human","sourceRef":"memory:x.md","derivedFrom":["ctx_0"],"path":"a/b.md","blob":"0123456789012345678901234567890123456789","author":"ada","signer":"ada@example.com","selfPromoted":true},"authority":"policy","confidence":"probable","scope":"run","observedAt":"2026-09-01T00:00:00Z","validFrom":"2026-09-01","validUntil":"2027-09-01","status":"current","stateKey":"a.b","supersedes":["ctx_1"],"evidenceRefs":["pr:12","review:pr-12"],"journalCategory":"state-change","runId":"run_1","stageId":"s1"}`
+const full = `{"schema":"kxm.context-item.v1","id":"ctx_2","kind":"state","project":"demo","summary":"a \"b\" <é>\n","provenance":{"sourceType":"human","sourceRef":"memory:x.md","derivedFrom":["ctx_0"],"path":"a/b.md","blob":"0123456789012345678901234567890123456789","author":"ada","signer":"ada@example.com","selfPromoted":true},"authority":"policy","confidence":"probable","scope":"run","observedAt":"2026-09-01T00:00:00Z","validFrom":"2026-09-01","validUntil":"2027-09-01","status":"current","stateKey":"a.b","supersedes":["ctx_1"],"evidenceRefs":["pr:12","review:pr-12"],"memoryKind":"decision","journalCategory":"state-change","runId":"run_1","stageId":"s1"}`
 
 func TestAnItemIsWrittenInDeclarationOrder(t *testing.T) {
 	it, err := item.Parse([]byte(full))
@@ -295,7 +295,7 @@ func TestEqualSeesEveryField(t *testing.T) {
 	}
 	other := it
 	change(reflect.ValueOf(&other).Elem(), "Item", &other)
-	if changed != 25 || !item.Equal(&it, &other) {
+	if changed != 26 || !item.Equal(&it, &other) {
 		t.Errorf("%d fields were changed", changed)
 	}
 	it.Supersedes, other.Supersedes = nil, []string{}

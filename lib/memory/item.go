@@ -3,6 +3,9 @@ package memory
 import (
 	"path"
 	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"kxm/lib/fault"
 	"kxm/lib/item"
@@ -33,6 +36,7 @@ func (r *Record) Item(project, folder, blob string) (item.Item, error) {
 		Scope:        r.Scope,
 		Status:       item.StatusCurrent,
 		EvidenceRefs: r.EvidenceRefs,
+		MemoryKind:   label(r.Kind),
 	}
 	if r.Scope == item.ScopeOperator {
 		it.Project = item.SharedProject
@@ -73,6 +77,21 @@ func (r *Record) Item(project, folder, blob string) (item.Item, error) {
 		return item.Item{}, r.noItem(err)
 	}
 	return it, nil
+}
+
+// label returns a kind as an item carries it, redacted: on one line, and no longer than
+// an item's labels. It is a free text, and must not keep a fact from being served.
+func label(kind string) string {
+	kind = redacted(strings.TrimSpace(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, kind)))
+	if utf8.RuneCountInString(kind) > item.MaxLabel {
+		kind = strings.TrimSpace(string([]rune(kind)[:item.MaxLabel]))
+	}
+	return kind
 }
 
 // noItem says that no item can be made of the record.

@@ -87,6 +87,7 @@ func TestMemoryFileCases(t *testing.T) {
 				t.Fatal(err)
 			}
 			want["schema"] = item.Schema
+			want["memoryKind"] = r.Kind // the cases were written before items had it
 			raw, err := json.Marshal(want)
 			if err != nil {
 				t.Fatal(err)
@@ -404,4 +405,17 @@ func FuzzParseRecord(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestAnItemsKindIsOneSafeLine(t *testing.T) {
+	for _, c := range []struct{ kind, want string }{
+		{"decision", "decision"},
+		{" two\n\twords ", "two  words"},
+		{strings.Repeat("ä", item.MaxLabel+1), strings.Repeat("ä", item.MaxLabel)},
+		{"of " + secret, "of [redacted:github-pat]"},
+	} {
+		if got := label(c.kind); got != c.want {
+			t.Errorf("the kind %q became %q, want %q", c.kind, got, c.want)
+		}
+	}
 }

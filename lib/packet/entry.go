@@ -18,7 +18,7 @@ type Entry struct {
 
 var (
 	entryFields = []string{"schema", "id", "kind", "project", "summary", "provenance", "authority", "confidence", "scope", "observedAt", "validFrom",
-		"validUntil", "status", "stateKey", "supersedes", "evidenceRefs", "journalCategory", "runId", "stageId"}
+		"validUntil", "status", "stateKey", "supersedes", "evidenceRefs", "memoryKind", "journalCategory", "runId", "stageId"}
 	provenanceFields = []string{"sourceType", "sourceRef", "derivedFrom", "path", "blob", "author", "signer", "selfPromoted"}
 )
 
@@ -41,6 +41,7 @@ func (r *reader) entry(path string, value []byte) Entry {
 		StateKey:        o.plain("stateKey", false),
 		Supersedes:      orNone(o, "supersedes", item.MaxList, plainText(r)),
 		EvidenceRefs:    orNone(o, "evidenceRefs", item.MaxList, plainText(r)),
+		MemoryKind:      o.plain("memoryKind", false),
 		JournalCategory: oneOfOrNone(o, "journalCategory", item.JournalCategories()...),
 		RunID:           o.plain("runId", false),
 		StageID:         o.plain("stageId", false),
