@@ -71,20 +71,7 @@ func (in input) project(cfg *config.Config, pool item.Pool) (string, error) {
 	if cfg.Project != "" {
 		return cfg.Project, nil
 	}
-	only := ""
-	for i := range pool.Items {
-		p := pool.Items[i].Project
-		if p == item.SharedProject || p == only {
-			continue
-		}
-		if only != "" {
-			names := []string{fault.Quote(only), fault.Quote(p)}
-			slices.Sort(names)
-			return "", fault.New(fault.Usage, "the pool holds several projects, among them %s and %s", names[0], names[1]).WithHint("--project NAME")
-		}
-		only = p
-	}
-	return only, nil
+	return pool.OnlyProject()
 }
 
 // parseKinds reads --kinds: one to five kinds, separated by commas, each once.

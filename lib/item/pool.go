@@ -32,6 +32,45 @@ func (p *Pool) Placed(i int, e *fault.Error) *fault.Error {
 	return e.At(p.source, int(p.lines[i]), 0)
 }
 
+// Isolated refuses a pool that holds an item of another project than the one named and
+// the shared one, with context_isolation_violation.
+func (p *Pool) Isolated(project string) error {
+	for i := range p.Items {
+		if err := p.Items[i].Isolated(project); err != nil {
+			return p.Placed(i, err)
+		}
+	}
+	return nil
+}
+
+// Isolated refuses the item if it belongs to another project, as [Pool.Isolated] does.
+func (it *Item) Isolated(project string) *fault.Error {
+	if it.Project == project || it.Project == SharedProject {
+		return nil
+	}
+	return fault.New(fault.ContextIsolationViolation, "item %s belongs to project %s, not to %s",
+		fault.Quote(it.ID), fault.Quote(it.Project), fault.Quote(project)).On("project")
+}
+
+// OnlyProject returns the one project that the items belong to besides the shared one,
+// "" if there is none, and a usage error if there are several.
+func (p *Pool) OnlyProject() (string, error) {
+	only := ""
+	for i := range p.Items {
+		of := p.Items[i].Project
+		if of == SharedProject || of == only {
+			continue
+		}
+		if only != "" {
+			names := []string{fault.Quote(only), fault.Quote(of)}
+			slices.Sort(names)
+			return "", fault.New(fault.Usage, "the pool holds several projects, among them %s and %s", names[0], names[1]).WithHint("--project NAME")
+		}
+		only = of
+	}
+	return only, nil
+}
+
 // ReadPool reads a stream of items and gap records to its end. Errors name the
 // source and the line, and the first in the stream is returned, with an empty
 // pool: of JSON (see [ndjson.Decoder.Next]), of an item (see [Parse]), or

@@ -84,8 +84,8 @@ func (e *Environment) addAll(with Environment) {
 func (e *Environment) isolated(project string) error {
 	for _, section := range [][]Entry{e.ProjectKnowledge, e.CurrentState, e.Contradictions, e.ActiveSkills} {
 		for i := range section {
-			if foreign(&section[i].Item, project) {
-				return foreignItem(&section[i].Item, project)
+			if err := section[i].Isolated(project); err != nil {
+				return err
 			}
 		}
 	}

@@ -25,7 +25,7 @@ type Source struct {
 // ancestor once. Lineage is sorted by bytes and names ids that the pool does not
 // hold too; sources are those of the item and of the ancestors that it holds.
 func Explain(pool item.Pool, project, id string, mask func(string) string) (Explanation, error) {
-	if err := isolated(&pool, project); err != nil {
+	if err := pool.Isolated(project); err != nil {
 		return Explanation{}, err
 	}
 	byID := make(map[string]*item.Item, len(pool.Items))

@@ -343,7 +343,7 @@ func TestBuildRoutesEachItemOnce(t *testing.T) {
 				if kind == "" {
 					kind = it.Kind
 				}
-				if open[it.ID] != (want == "") || want != "" && (kind != want || it.Project == item.SharedProject || !live(&it.Item) || inert(&it.Item)) {
+				if open[it.ID] != (want == "") || want != "" && (kind != want || it.Project == item.SharedProject || !it.Live() || inert(&it.Item)) {
 					t.Errorf("%s of kind %s stands in %q", it.ID, it.Kind, want)
 				}
 			}

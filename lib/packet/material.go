@@ -13,7 +13,7 @@ import (
 // ones, and those that exist to be decided on. An item of another project refuses the
 // pool with context_isolation_violation.
 func FromPool(pool item.Pool, project string, open map[string]bool, mask Mask) (Material, error) {
-	if err := isolated(&pool, project); err != nil {
+	if err := pool.Isolated(project); err != nil {
 		return Material{}, err
 	}
 	if open == nil {
@@ -22,7 +22,7 @@ func FromPool(pool item.Pool, project string, open map[string]bool, mask Mask) (
 	var m Material
 	for i := range pool.Items {
 		it := &pool.Items[i]
-		if live(it) && (open[it.ID] || !inert(it)) {
+		if it.Live() && (open[it.ID] || !inert(it)) {
 			m.Items = append(m.Items, Entry{Item: mask(*it), Versioned: true, open: open[it.ID]})
 		}
 	}

@@ -41,7 +41,7 @@ type RecallRequest struct {
 // whole query, ignoring case, then those that share a word with it; within each
 // group by score, then id.
 func Search(pool item.Pool, r RecallRequest, mask func(string) string) (Recall, error) {
-	if err := isolated(&pool, r.Project); err != nil {
+	if err := pool.Isolated(r.Project); err != nil {
 		return Recall{}, err
 	}
 	type hit struct {
@@ -55,7 +55,7 @@ func Search(pool item.Pool, r RecallRequest, mask func(string) string) (Recall, 
 	hits := make([]hit, 0, len(pool.Items))
 	for i := range pool.Items {
 		it := &pool.Items[i]
-		if live(it) && (len(r.Kinds) == 0 || slices.Contains(r.Kinds, it.Kind)) {
+		if it.Live() && (len(r.Kinds) == 0 || slices.Contains(r.Kinds, it.Kind)) {
 			hits = append(hits, hit{item: it})
 		}
 	}

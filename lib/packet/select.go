@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"kxm/lib/fault"
 	"kxm/lib/item"
 	"kxm/lib/rank"
 )
@@ -94,7 +93,7 @@ type Mask func(item.Item) item.Item
 // stream decides nothing. An item of another project refuses the request with
 // context_isolation_violation.
 func Select(pool item.Pool, request Request, mask Mask) (*Selection, error) {
-	if err := isolated(&pool, request.Project); err != nil {
+	if err := pool.Isolated(request.Project); err != nil {
 		return nil, err
 	}
 	s := &Selection{request: request, query: rank.NewQuery(request.Task)}
@@ -110,29 +109,6 @@ func Select(pool item.Pool, request Request, mask Mask) (*Selection, error) {
 	s.fill(mask)
 	s.gaps = append(s.gaps, streamGaps(pool.Gaps)...)
 	return s, nil
-}
-
-// isolated refuses a pool that holds an item of another project.
-func isolated(pool *item.Pool, project string) error {
-	for i := range pool.Items {
-		if it := &pool.Items[i]; foreign(it, project) {
-			return pool.Placed(i, foreignItem(it, project))
-		}
-	}
-	return nil
-}
-
-func foreign(it *item.Item, project string) bool {
-	return it.Project != project && it.Project != item.SharedProject
-}
-
-func foreignItem(it *item.Item, project string) *fault.Error {
-	return fault.New(fault.ContextIsolationViolation, "item %s belongs to project %s, not to %s",
-		fault.Quote(it.ID), fault.Quote(it.Project), fault.Quote(project)).On("project")
-}
-
-func live(it *item.Item) bool {
-	return it.Status != item.StatusSuperseded && it.Status != item.StatusRejected
 }
 
 // inert items exist to be decided on, not to be acted on.
@@ -152,7 +128,7 @@ func (s *Selection) gather(items []item.Item, kinds []item.Kind) {
 	candidates := make([]candidate, 0, len(items)) // one piece of memory for all
 	for i := range items {
 		it := &items[i]
-		if !live(it) {
+		if !it.Live() {
 			s.superseded++
 			continue
 		}
