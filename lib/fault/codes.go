@@ -108,6 +108,16 @@ const (
 	StateSyncRejected          Code = "state_sync_rejected"
 )
 
+// Codes of the wiki.
+const (
+	WikiPoolUnavailable Code = "wiki_pool_unavailable"
+	WikiPageNotOurs     Code = "wiki_page_not_ours"
+	WikiPageEdited      Code = "wiki_page_edited"
+	WikiStale           Code = "wiki_stale"
+	WikiLintFailed      Code = "wiki_lint_failed"
+	WikiChanged         Code = "wiki_changed"
+)
+
 // Codes of packets.
 const (
 	ItemNotFound   Code = "item_not_found"
@@ -237,6 +247,13 @@ var infos = map[Code]Info{
 	StateConflict:              {ExitRetry, "the key has changed in the meantime; nothing was written"},
 	StateBusy:                  {ExitRetry, "another program is writing events; nothing was written"},
 	StateSyncRejected:          {ExitRetry, "the remote kept moving; the events stay here and can be sent again"},
+
+	WikiPoolUnavailable: {ExitNo, "the stream says that its pool is missing, or holds no item while there are pages"},
+	WikiPageNotOurs:     {ExitNo, "a file at a page's path was not generated; nothing was written"},
+	WikiPageEdited:      {ExitNo, "a hand changed a generated page; nothing was written"},
+	WikiStale:           {ExitNo, "the pages are not what would be compiled"},
+	WikiLintFailed:      {ExitNo, "the pages have findings of severity error, or with --strict any"},
+	WikiChanged:         {ExitNo, "something changed, and --exit-code was given"},
 
 	ItemNotFound:   {ExitNo, "the pool holds no item with that id"},
 	NoMatch:        {ExitNo, "nothing matched, and -e was given"},

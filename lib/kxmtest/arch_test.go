@@ -36,6 +36,7 @@ var owners = map[string][]string{
 	"github.com/pelletier/go-toml/v2": {"lib/config", "lib/frontmatter", "lib/redact"},
 	"github.com/go-git/go-git/v5":     {"lib/repo"},
 	"github.com/sergi/go-diff":        {"lib/textdiff"},
+	"github.com/yuin/goldmark":        {"lib/wiki"},
 	"github.com/klauspost/compress":   {"lib/archive"},
 	"go.yaml.in/yaml/v3":              {"lib/frontmatter"},
 	"github.com/rogpeppe/go-internal": {"lib/kxmtest"},

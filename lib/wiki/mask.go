@@ -1,0 +1,69 @@
+package wiki
+
+import (
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"kxm/lib/item"
+	"kxm/lib/redact"
+)
+
+func masked(s string) string {
+	clean, _ := redact.Redact(s)
+	return clean
+}
+
+// maskBatch is how many items a worker takes at once.
+const maskBatch = 64
+
+// maskItems returns copies of the items without secrets in what pages show of them. All
+// cores scan.
+func maskItems(items []item.Item) []item.Item {
+	clean := slices.Clone(items)
+	var next atomic.Int64
+	work := func() {
+		for {
+			from := int(next.Add(maskBatch)) - maskBatch
+			if from >= len(clean) {
+				return
+			}
+			for i := from; i < min(from+maskBatch, len(clean)); i++ {
+				maskItem(&clean[i])
+			}
+		}
+	}
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), 1+len(clean)/maskBatch) - 1 {
+		wg.Go(work)
+	}
+	work()
+	wg.Wait()
+	return clean
+}
+
+func maskItem(it *item.Item) {
+	p := &it.Provenance
+	for _, s := range []*string{&it.ID, &it.Summary, &it.StateKey, &it.MemoryKind, &p.SourceRef, &p.Author, &p.Signer} {
+		*s = masked(*s)
+	}
+	if len(redact.FindPath(p.Path)) > 0 {
+		p.Path = "" // a link that leaks, or leads nowhere
+	}
+	if it.Kind == item.KindState && !strings.ContainsAny(it.Summary, " \t\r\n") {
+		// A key is a name for its value, and many secrets are known by their name alone.
+		if found := redact.Find(it.StateKey + `="` + it.Summary + `"`); len(found) > 0 {
+			it.Summary = "[redacted:" + found[0].Rule + "]"
+		}
+	}
+	for _, list := range []*[]string{&it.EvidenceRefs, &p.DerivedFrom} {
+		for i, s := range *list {
+			if m := masked(s); m != s {
+				*list = slices.Clone(*list)
+				(*list)[i] = m
+			}
+		}
+	}
+}
