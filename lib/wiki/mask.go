@@ -1,11 +1,8 @@
 package wiki
 
 import (
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"kxm/lib/item"
 	"kxm/lib/redact"
@@ -23,24 +20,12 @@ const maskBatch = 64
 // cores scan.
 func maskItems(items []item.Item) []item.Item {
 	clean := slices.Clone(items)
-	var next atomic.Int64
-	work := func() {
-		for {
-			from := int(next.Add(maskBatch)) - maskBatch
-			if from >= len(clean) {
-				return
-			}
-			for i := from; i < min(from+maskBatch, len(clean)); i++ {
-				maskItem(&clean[i])
-			}
+	parallel((len(clean)+maskBatch-1)/maskBatch, func(n int) struct{} {
+		for i := n * maskBatch; i < min((n+1)*maskBatch, len(clean)); i++ {
+			maskItem(&clean[i])
 		}
-	}
-	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), 1+len(clean)/maskBatch) - 1 {
-		wg.Go(work)
-	}
-	work()
-	wg.Wait()
+		return struct{}{}
+	}, func(int, struct{}) {})
 	return clean
 }
 

@@ -3,6 +3,7 @@ package wiki
 import (
 	"bytes"
 	"cmp"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -145,13 +146,14 @@ type branchClaim struct{ id, page, text, target string }
 // an entry of the journal is a link depends on the journal.
 func branchClaims(pages map[string][]byte) []branchClaim {
 	var all []branchClaim
-	for name, data := range pages {
-		for _, c := range readDocument(name, data).claims {
+	names := slices.Sorted(maps.Keys(pages))
+	parallel(len(names), func(i int) *document { return readDocument(names[i], pages[names[i]]) }, func(_ int, d *document) {
+		for _, c := range d.claims {
 			if c.home && !ofState(c.id) {
-				all = append(all, branchClaim{c.id, name, c.text, c.target})
+				all = append(all, branchClaim{c.id, d.name, c.text, c.target})
 			}
 		}
-	}
+	})
 	slices.SortFunc(all, func(a, b branchClaim) int {
 		return cmp.Or(strings.Compare(a.id, b.id), strings.Compare(a.page, b.page), strings.Compare(a.text, b.text))
 	})
