@@ -18,4 +18,5 @@ type grammar struct {
 
 	Compile compileCmd `cmd:"" help:"Compile the pages; without --out and --html print them."`
 	Lint    lintCmd    `cmd:"" help:"Hold the pages against the pool."`
+	Diff    diffCmd    `cmd:"" help:"Say what the project learned between two commits."`
 }
