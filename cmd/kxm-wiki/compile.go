@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"path"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"kxm/lib/cli"
@@ -15,6 +17,7 @@ import (
 type compileCmd struct {
 	source
 	Out        string `placeholder:"DIR" help:"Write the pages below .kxm/knowledge/wiki of DIR."`
+	HTML       string `name:"html" placeholder:"DIR" help:"Write a site of HTML into DIR, which is read from the disk and needs no network."`
 	Include    string `placeholder:"P,P" help:"Pages of what nobody reviewed, too: proposals, journal."`
 	Check      bool   `help:"Write nothing; print a unified difference and exit 1 when the pages are not what would be compiled. DIR is . by default."`
 	Strict     bool   `help:"With --check: exit 1, too, when only state and journal are newer."`
@@ -68,6 +71,9 @@ func (c *compileCmd) Run(s *cli.Session) error {
 	if c.Strict && !c.Check {
 		return fault.New(fault.Usage, "--strict needs --check")
 	}
+	if c.Check && c.HTML != "" {
+		return fault.New(fault.Usage, "--check compares pages of Markdown, so that --html has no meaning with it")
+	}
 	if c.Check && c.Force {
 		return fault.New(fault.Usage, "--check writes nothing, so that --force has no meaning with it")
 	}
@@ -81,7 +87,11 @@ func (c *compileCmd) Run(s *cli.Session) error {
 	if err != nil {
 		return err
 	}
-	if err := c.refuseMissing(pool, to); err != nil {
+	site, err := c.site(ctx, s)
+	if err != nil {
+		return err
+	}
+	if err := c.refuseMissing(pool, to, site); err != nil {
 		return err
 	}
 	w, err := wiki.Compile(pool.Pool, pool.options(to.dir, in))
@@ -91,19 +101,19 @@ func (c *compileCmd) Run(s *cli.Session) error {
 	switch {
 	case c.Check:
 		return c.check(s, w, to)
-	case c.Out != "":
-		return c.write(s, w, to)
+	case c.Out != "" || c.HTML != "":
+		return c.write(s, w, to, site)
 	}
 	return c.preview(s, w, pool, to)
 }
 
 // refuseMissing refuses a pool that is missing rather than empty: a broken pipe must
 // not remove what is there.
-func (c *compileCmd) refuseMissing(pool *read, to *target) error {
+func (c *compileCmd) refuseMissing(pool *read, targets ...*target) error {
 	if gap, missing := wiki.Unavailable(pool.Gaps); missing {
 		return fault.New(fault.WikiPoolUnavailable, "the stream says that its pool is missing: %s", fault.Quote(gap))
 	}
-	if len(pool.Items) > 0 || c.AllowEmpty || !to.anyOurs() {
+	if len(pool.Items) > 0 || c.AllowEmpty || !slices.ContainsFunc(targets, (*target).anyOurs) {
 		return nil
 	}
 	return fault.New(fault.WikiPoolUnavailable, "the pool holds no item, but there are pages").
@@ -173,18 +183,39 @@ func (c *compileCmd) check(s *cli.Session, w *wiki.Wiki, to *target) error {
 		WithHint("kxm-wiki compile --repo --out ., then git add")
 }
 
-// write brings the folder up to date.
-func (c *compileCmd) write(s *cli.Session, w *wiki.Wiki, to *target) error {
-	plan, err := wiki.NewPlan(w.Pages, to.files, c.Force)
-	if err != nil {
-		return err
+// write brings the folders up to date: both or none.
+func (c *compileCmd) write(s *cli.Session, w *wiki.Wiki, to, site *target) error {
+	var jobs []*writing
+	out := answer{Audit: w.Audit, Written: []string{}, Removed: []string{}, Unchanged: []string{}}
+	add := func(t *target, pages []wiki.Page, shown string) error {
+		plan, err := wiki.NewPlan(pages, t.files, c.Force)
+		if err != nil {
+			return err
+		}
+		jobs = append(jobs, &writing{target: t, plan: plan})
+		for _, p := range plan.Write {
+			out.Written = append(out.Written, path.Join(shown, p.Name))
+		}
+		out.Removed = append(out.Removed, below(shown, plan.Remove)...)
+		out.Unchanged = append(out.Unchanged, below(shown, plan.Unchanged)...)
+		return nil
 	}
-	if err := to.apply(plan); err != nil {
-		return err
+	if c.Out != "" {
+		if err := add(to, w.Pages, wiki.Folder); err != nil {
+			return err
+		}
 	}
-	out := answer{Audit: w.Audit, Written: []string{}, Removed: below(wiki.Folder, plan.Remove), Unchanged: below(wiki.Folder, plan.Unchanged)}
-	for _, p := range plan.Write {
-		out.Written = append(out.Written, path.Join(wiki.Folder, p.Name))
+	if c.HTML != "" {
+		pages, err := w.Site(site.records())
+		if err != nil {
+			return err
+		}
+		if err := add(site, pages, filepath.ToSlash(c.HTML)); err != nil {
+			return err
+		}
+	}
+	if err := writeAll(jobs); err != nil {
+		return err
 	}
 	return out.print(s, c.Format)
 }

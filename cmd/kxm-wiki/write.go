@@ -8,7 +8,9 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 
 	"kxm/lib/cli"
 	"kxm/lib/fault"
@@ -150,44 +152,87 @@ func readPages(fsys fs.FS, folder, extension string) (map[string][]byte, error) 
 	return files, nil
 }
 
-// apply carries a plan out, wholly or not at all: all new files are complete beside the
-// old ones before the first takes its place, and what was done is undone when a later
-// step fails. A file that changed since it was read refuses all.
-func (t *target) apply(plan *wiki.Plan) error {
-	if len(plan.Write)+len(plan.Remove) == 0 {
-		return nil
+// site is the folder of the site and what is in it; without one it is empty.
+func (c *compileCmd) site(ctx context.Context, s *cli.Session) (*target, error) {
+	if c.HTML == "" {
+		return &target{}, nil
 	}
-	if err := os.MkdirAll(t.root, 0o777); err != nil {
-		return writeFailed(t.root, err)
+	t := &target{root: s.Path(c.HTML), folder: "."}
+	if err := t.locate(ctx, s); err != nil {
+		return nil, err
 	}
-	root, err := os.OpenRoot(t.root)
-	if err != nil {
-		return writeFailed(t.root, err)
+	var err error
+	t.files, err = t.read(siteExtension)
+	return t, err
+}
+
+// siteExtension is what pages of a site end with.
+const siteExtension = ".html"
+
+// records leads from the folder to the top of the repository, or is "" outside one.
+func (t *target) records() string {
+	if t.dir == "" {
+		return ""
 	}
-	defer root.Close()
-	if err := root.MkdirAll(t.folder, 0o777); err != nil {
-		return writeFailed(t.folder, err)
+	if t.name() == "." {
+		return "./"
 	}
-	w := &writing{target: t, root: root, temps: map[string]string{}}
-	err = w.prepare(plan)
-	if err == nil {
-		err = w.replace(plan)
-	}
-	w.cleanUp()
-	return err
+	return strings.Repeat("../", 1+strings.Count(t.name(), "/"))
 }
 
 // writing is a plan that is being carried out.
 type writing struct {
 	*target
+	plan  *wiki.Plan
 	root  *os.Root
 	temps map[string]string // by name
 	done  []string          // names that were replaced or removed
 }
 
+// writeAll carries plans out, wholly or not at all: all new files are complete beside
+// the old ones before the first takes its place, and what was done is undone when a
+// later step fails. A file that changed since it was read refuses all.
+func writeAll(jobs []*writing) (err error) {
+	defer func() {
+		for _, w := range jobs {
+			if err != nil {
+				err = errors.Join(err, w.undo())
+			}
+			w.close()
+		}
+	}()
+	for _, step := range []func(*writing) error{(*writing).open, (*writing).prepare, (*writing).checkUnchanged, (*writing).replace} {
+		for _, w := range jobs {
+			if len(w.plan.Write)+len(w.plan.Remove) == 0 {
+				continue
+			}
+			if err := step(w); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// open makes the folder, if it is not there.
+func (w *writing) open() error {
+	if err := os.MkdirAll(w.target.root, 0o777); err != nil {
+		return writeFailed(w.target.root, err)
+	}
+	var err error
+	if w.root, err = os.OpenRoot(w.target.root); err != nil {
+		return writeFailed(w.target.root, err)
+	}
+	if err := w.root.MkdirAll(w.folder, 0o777); err != nil {
+		return writeFailed(w.folder, err)
+	}
+	return nil
+}
+
 // prepare writes the new files beside the old ones.
-func (w *writing) prepare(plan *wiki.Plan) error {
-	for _, p := range plan.Write {
+func (w *writing) prepare() error {
+	w.temps = map[string]string{}
+	for _, p := range w.plan.Write {
 		temp := path.Join(w.folder, "."+p.Name+"."+strconv.Itoa(os.Getpid())+".tmp")
 		w.temps[p.Name] = temp
 		if err := writeFile(w.root, temp, p.Content); err != nil {
@@ -209,18 +254,27 @@ func writeFile(root *os.Root, name string, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// replace puts the new files into place and removes those that are no longer made.
-func (w *writing) replace(plan *wiki.Plan) error {
-	names := append([]string{}, plan.Remove...)
-	for _, p := range plan.Write {
+// names are those of all files that the plan changes.
+func (w *writing) names() []string {
+	names := slices.Clone(w.plan.Remove)
+	for _, p := range w.plan.Write {
 		names = append(names, p.Name)
 	}
-	for _, name := range names {
+	return names
+}
+
+func (w *writing) checkUnchanged() error {
+	for _, name := range w.names() {
 		if err := w.unchanged(name); err != nil {
 			return err
 		}
 	}
-	for _, name := range names {
+	return nil
+}
+
+// replace puts the new files into place and removes those that are no longer made.
+func (w *writing) replace() error {
+	for _, name := range w.names() {
 		var err error
 		if temp, ok := w.temps[name]; ok {
 			err = w.root.Rename(temp, path.Join(w.folder, name))
@@ -228,7 +282,7 @@ func (w *writing) replace(plan *wiki.Plan) error {
 			err = w.root.Remove(path.Join(w.folder, name))
 		}
 		if err != nil {
-			return errors.Join(writeFailed(name, err), w.undo())
+			return writeFailed(name, err)
 		}
 		w.done = append(w.done, name)
 	}
@@ -268,10 +322,13 @@ func (w *writing) undo() error {
 	return failed
 }
 
-// cleanUp removes temporary files that are left.
-func (w *writing) cleanUp() {
+// close removes temporary files that are left.
+func (w *writing) close() {
 	for _, temp := range w.temps {
 		_ = w.root.Remove(temp) // gone already unless something failed, and that is reported
+	}
+	if w.root != nil {
+		_ = w.root.Close()
 	}
 }
 

@@ -24,18 +24,12 @@ type builtClaim struct {
 func (b *builder) text(s string)  { b.out = appendText(b.out, s) }
 func (b *builder) plain(s string) { b.out = append(b.out, s...) } // text of this package
 
-// heading writes a heading behind an empty line. The parts are texts of records and of
-// this package in turn, beginning with one of this package.
-func (b *builder) heading(level int, parts ...string) {
-	b.plain("\n" + strings.Repeat("#", level) + " ")
-	for i, part := range parts {
-		if i%2 == 0 {
-			b.plain(part)
-		} else {
-			b.text(part)
-		}
-	}
-	b.plain("\n\n")
+// heading writes a heading of a section behind an empty line: a text of a record
+// between two of this package.
+func (b *builder) heading(before, text, after string) {
+	b.plain("\n## " + before)
+	b.text(text)
+	b.plain(after + "\n\n")
 }
 
 // claim writes an item as one line of a list: where it is at home with its anchor and

@@ -51,30 +51,48 @@ func (b *builder) list() {
 	}
 }
 
-// states writes every key that has or had a value.
-func (b *builder) states() {
-	on := slices.Clone(b.c.onPage[pageState])
-	key := func(i int) (string, string) { return b.c.items[i].StateKey, b.c.items[i].Project }
-	slices.SortStableFunc(on, func(i, j int) int {
-		k, p := key(i)
-		l, q := key(j)
-		return cmp.Or(strings.Compare(k, l), strings.Compare(p, q))
-	})
-	if len(on) == 0 {
-		b.plain("\nNo key has a value.\n")
-	}
-	for len(on) > 0 {
-		k, p := key(on[0])
-		n := 1
-		for n < len(on) {
-			if l, q := key(on[n]); l != k || q != p {
-				break
-			}
-			n++
+const (
+	emptyState          = "No key has a value."
+	emptyContradictions = "None is open."
+)
+
+// stateKey is a key with its values.
+type stateKey struct {
+	name           string
+	current, ended []int // items; ended ones newest first
+}
+
+// keys returns every key that has or had a value, by name.
+func (c *compiler) keys() []stateKey {
+	type name struct{ key, project string }
+	of := map[name]int{}
+	var names []name
+	var keys []stateKey
+	for _, i := range c.onPage[pageState] {
+		it := &c.items[i]
+		at, known := of[name{it.StateKey, it.Project}]
+		if !known {
+			at = len(keys)
+			of[name{it.StateKey, it.Project}] = at
+			names = append(names, name{it.StateKey, it.Project})
+			keys = append(keys, stateKey{name: it.StateKey})
 		}
-		b.key(k, on[:n])
-		on = on[n:]
+		if it.Status == item.StatusSuperseded {
+			keys[at].ended = append(keys[at].ended, i)
+		} else {
+			keys[at].current = append(keys[at].current, i)
+		}
 	}
+	slices.SortFunc(names, func(a, b name) int {
+		return cmp.Or(strings.Compare(a.key, b.key), strings.Compare(a.project, b.project))
+	})
+	sorted := make([]stateKey, 0, len(keys))
+	for _, n := range names {
+		k := keys[of[n]]
+		slices.SortFunc(k.ended, c.newestFirst)
+		sorted = append(sorted, k)
+	}
+	return sorted
 }
 
 // The labels of a key's values. Lint reads them back.
@@ -83,29 +101,26 @@ const (
 	labelSuperseded = "Superseded"
 )
 
-// key writes the values of one key.
-func (b *builder) key(name string, values []int) {
-	b.heading(2, "", name)
-	var current, ended []int
-	for _, i := range values {
-		if b.c.items[i].Status == item.StatusSuperseded {
-			ended = append(ended, i)
-		} else {
-			current = append(current, i)
+// states writes every key with its values.
+func (b *builder) states() {
+	keys := b.c.keys()
+	if len(keys) == 0 {
+		b.plain("\n" + emptyState + "\n")
+	}
+	for _, k := range keys {
+		b.heading("", k.name, "")
+		if len(k.current) == 0 {
+			b.plain("- No current value.\n")
 		}
-	}
-	slices.SortStableFunc(ended, func(i, j int) int { return b.c.newestFirst(i, j) })
-	if len(current) == 0 {
-		b.plain("- No current value.\n")
-	}
-	for _, i := range current {
-		b.claim(i, labelCurrent)
-	}
-	if len(current) > 1 {
-		b.plain("- These values [contradict](" + pageContradictions + ") one another.\n")
-	}
-	for _, i := range ended {
-		b.claim(i, labelSuperseded)
+		for _, i := range k.current {
+			b.claim(i, labelCurrent)
+		}
+		if len(k.current) > 1 {
+			b.plain("- These values [contradict](" + pageContradictions + ") one another.\n")
+		}
+		for _, i := range k.ended {
+			b.claim(i, labelSuperseded)
+		}
 	}
 }
 
@@ -122,46 +137,56 @@ func (c *compiler) newestFirst(i, j int) int {
 	return cmp.Or(cmp.Compare(since(&c.items[j]), since(&c.items[i])), strings.Compare(c.ids[j], c.ids[i]))
 }
 
-// sides writes the open contradictions: of states by key, then of the journal.
-func (b *builder) sides() {
-	all := slices.Clone(b.c.contradictions)
+// sortedContradictions returns the open contradictions: of states by key, then of the
+// journal.
+func (c *compiler) sortedContradictions() []item.Contradiction {
+	all := slices.Clone(c.contradictions)
 	slices.SortStableFunc(all, func(x, y item.Contradiction) int {
 		if (x.Status == "") != (y.Status == "") {
 			return strings.Compare(string(y.Status), string(x.Status))
 		}
 		return cmp.Or(strings.Compare(x.Key, y.Key), strings.Compare(x.Project, y.Project), strings.Compare(string(x.Status), string(y.Status)))
 	})
-	if len(all) == 0 {
-		b.plain("\nNone is open.\n")
-	}
-	for _, contradiction := range all {
-		b.contradiction(contradiction)
-	}
+	return all
 }
 
-func (b *builder) contradiction(of item.Contradiction) {
+// contradictionTitle names a contradiction: a text of a record between two of ours.
+func (c *compiler) contradictionTitle(of item.Contradiction) (before, text, after string) {
 	switch of.Status {
 	case item.StatusCurrent:
-		b.heading(2, "", masked(of.Key), fmt.Sprintf(": %d current values", len(of.Sides)))
+		return "", masked(of.Key), fmt.Sprintf(": %d current values", len(of.Sides))
 	case item.StatusProposed:
-		b.heading(2, "", masked(of.Key), fmt.Sprintf(": %d proposals, not reviewed", len(of.Sides)))
-	default:
-		state := ", not reviewed"
-		if reviewed(&b.c.items[of.Sides[0]]) {
-			state = ""
+		return "", masked(of.Key), fmt.Sprintf(": %d proposals, not reviewed", len(of.Sides))
+	}
+	if !reviewed(&c.items[of.Sides[0]]) {
+		after = ", not reviewed"
+	}
+	return "Journal: ", c.anchors[of.Sides[0]], after
+}
+
+// sidesOf returns the items on all sides of a contradiction. What an entry of the
+// journal says is in contradiction is its evidence.
+func (c *compiler) sidesOf(of item.Contradiction) []int {
+	sides := slices.Clone(of.Sides)
+	if of.Status == "" {
+		for _, ref := range c.items[sides[0]].EvidenceRefs {
+			if i, known := c.byID[ref]; known {
+				sides = append(sides, i)
+			}
 		}
-		b.heading(2, "Journal: ", b.c.anchors[of.Sides[0]], state)
 	}
-	for _, i := range of.Sides {
-		b.claim(i, "")
+	return sides
+}
+
+// sides writes the open contradictions.
+func (b *builder) sides() {
+	all := b.c.sortedContradictions()
+	if len(all) == 0 {
+		b.plain("\n" + emptyContradictions + "\n")
 	}
-	if of.Status != "" {
-		return
-	}
-	// What an entry says is in contradiction is its evidence.
-	entry := of.Sides[0]
-	for _, ref := range b.c.items[entry].EvidenceRefs {
-		if i, known := b.c.byID[ref]; known && i != entry {
+	for _, c := range all {
+		b.heading(b.c.contradictionTitle(c))
+		for _, i := range b.c.sidesOf(c) {
 			b.claim(i, "")
 		}
 	}
@@ -180,11 +205,7 @@ func (w *Wiki) index() Page {
 	b.plain("These pages are generated from the project's records, for people to read and review. They are no store: " +
 		"nothing reads them back, and `kxm-wiki compile` writes them anew. Change a record, never a page.\n\n## Pages\n\n")
 	for _, p := range w.Pages {
-		what := count(p.Claims, "claim")
-		if p.Name == pageContradictions {
-			what = count(w.Audit.Contradictions, "open contradiction")
-		}
-		b.plain(fmt.Sprintf("- [%s](%s): %s\n", p.Title, p.Name, what))
+		b.plain(fmt.Sprintf("- [%s](%s): %s\n", p.Title, p.Name, w.countOf(&p)))
 	}
 	b.plain(`
 ## How to read them
@@ -195,6 +216,17 @@ func (w *Wiki) index() Page {
 
 `)
 	return Page{Name: pageIndex, Title: "Knowledge", Content: seal(b.out)}
+}
+
+// countOf says how much is on a page; the index holds no claim.
+func (w *Wiki) countOf(p *Page) string {
+	switch p.Name {
+	case pageIndex:
+		return ""
+	case pageContradictions:
+		return count(w.Audit.Contradictions, "open contradiction")
+	}
+	return count(p.Claims, "claim")
 }
 
 func count(n int, what string) string {
