@@ -97,7 +97,8 @@ func (c *Change) byName() string {
 func (c Change) MarshalJSON() ([]byte, error) { return c.AppendJSON(nil), nil }
 
 // Compare returns what changed from one pool to another, both with ended items: reviewed
-// claims, values of state and open contradictions; by kind, then key, page and id.
+// claims, values of state and open contradictions; by kind, then key, page and id. The
+// items are taken over, as by [Compile].
 func Compare(from, to []item.Item, o Options) []Change {
 	d := &comparison{from: newCompiler(from, o), to: newCompiler(to, o)}
 	d.claims()

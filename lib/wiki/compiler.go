@@ -9,7 +9,8 @@ import (
 )
 
 // compiler holds a pool on its way to pages: its items by id, masked, each with the
-// page that is its home.
+// page that is its home. It takes the items over, since a copy of a large pool would
+// double the memory.
 type compiler struct {
 	Options
 	project        string // masked
@@ -26,44 +27,52 @@ type compiler struct {
 }
 
 func newCompiler(items []item.Item, o Options) *compiler {
-	c := &compiler{Options: o, project: masked(o.Project), byID: make(map[string]int, len(items)),
+	c := &compiler{Options: o, items: items, project: masked(o.Project), byID: make(map[string]int, len(items)),
 		replacedBy: map[string][]int{}, onPage: map[string][]int{}}
-	sorted := slices.Clone(items)
-	slices.SortStableFunc(sorted, func(a, b item.Item) int { return strings.Compare(a.ID, b.ID) })
-	for i := range sorted {
-		it := &sorted[i]
+	sortByID(items)
+	for i := range items {
+		it := &items[i]
 		c.byID[it.ID] = i
 		c.ids = append(c.ids, it.ID)
 		for _, id := range it.Supersedes {
 			c.replacedBy[id] = append(c.replacedBy[id], i)
 		}
 	}
-	c.contradictions = item.Contradictions(sorted)
-	c.items = maskItems(sorted)
-	c.anchors = anchors(sorted, c.items)
+	c.contradictions = item.Contradictions(items)
+	maskItems(items)
+	c.anchors = anchors(c.ids, items)
 	c.settle()
 	return c
 }
 
-// anchors returns the id of each item as pages show it: without a secret, and still
-// its own.
-func anchors(items, clean []item.Item) []string {
-	taken := map[string]bool{}
-	for i := range items {
-		if items[i].ID == clean[i].ID {
-			taken[clean[i].ID] = true
+func sortByID(items []item.Item) {
+	slices.SortStableFunc(items, func(a, b item.Item) int { return strings.Compare(a.ID, b.ID) })
+}
+
+// anchors returns the id of each masked item as pages show it: without a secret, and
+// still its own. ids are those before.
+func anchors(ids []string, clean []item.Item) []string {
+	names := make([]string, len(ids))
+	var hidden []int
+	for i, id := range ids {
+		if names[i] = clean[i].ID; names[i] != id {
+			hidden = append(hidden, i)
 		}
 	}
-	names := make([]string, len(items))
-	for i := range items {
-		id := clean[i].ID
-		if items[i].ID != id {
-			for taken[id] {
-				id += "+"
-			}
+	if len(hidden) == 0 {
+		return ids
+	}
+	taken := map[string]bool{}
+	for i, id := range ids {
+		if names[i] == id {
 			taken[id] = true
 		}
-		names[i] = id
+	}
+	for _, i := range hidden {
+		for taken[names[i]] {
+			names[i] += "+"
+		}
+		taken[names[i]] = true
 	}
 	return names
 }

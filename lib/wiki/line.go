@@ -15,10 +15,10 @@ type builder struct {
 	claims []builtClaim
 }
 
-// builtClaim is a claim that has its home on the page, as it stands there.
+// builtClaim is a claim that has its home on the page: the bytes of its line.
 type builtClaim struct {
-	id   string
-	line string
+	id         string
+	start, end int
 }
 
 func (b *builder) text(s string)  { b.out = appendText(b.out, s) }
@@ -58,7 +58,7 @@ func (b *builder) claim(i int, label string) {
 	}
 	b.details(i)
 	if here {
-		b.claims = append(b.claims, builtClaim{b.c.anchors[i], string(b.out[start:])})
+		b.claims = append(b.claims, builtClaim{b.c.anchors[i], start, len(b.out)})
 	}
 	b.plain("\n")
 }

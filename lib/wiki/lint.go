@@ -26,7 +26,8 @@ type LintInput struct {
 }
 
 // Lint returns what is wrong with pages, by path, line and rule. Pages that are not
-// ours are held to their links alone.
+// ours are held to their links alone. The items are taken over, as by [Compile], and
+// may be those that it has compiled.
 func Lint(in LintInput) []Finding {
 	l := &linter{LintInput: in, items: map[string]*item.Item{}, open: map[string]bool{}, documents: map[string]*document{}}
 	l.know()
@@ -64,17 +65,17 @@ type linter struct {
 
 // know looks at the pool.
 func (l *linter) know() {
-	l.Items = slices.Clone(l.Items)
-	slices.SortStableFunc(l.Items, func(a, b item.Item) int { return strings.Compare(a.ID, b.ID) })
-	clean := slices.Clone(l.Items)
-	for i := range clean {
-		clean[i].ID = masked(clean[i].ID)
+	sortByID(l.Items)
+	ids := make([]string, len(l.Items))
+	for i := range l.Items {
+		ids[i] = l.Items[i].ID
 	}
-	l.shown = anchors(l.Items, clean)
+	l.contradictions = item.Contradictions(l.Items)
+	maskItems(l.Items)
+	l.shown = anchors(ids, l.Items)
 	for i, id := range l.shown {
 		l.items[id] = &l.Items[i]
 	}
-	l.contradictions = item.Contradictions(l.Items)
 	for _, c := range l.contradictions {
 		for _, side := range c.Sides {
 			l.open[l.Items[side].ID] = true

@@ -16,17 +16,14 @@ func masked(s string) string {
 // maskBatch is how many items a worker takes at once.
 const maskBatch = 64
 
-// maskItems returns copies of the items without secrets in what pages show of them. All
-// cores scan.
-func maskItems(items []item.Item) []item.Item {
-	clean := slices.Clone(items)
-	parallel((len(clean)+maskBatch-1)/maskBatch, func(n int) struct{} {
-		for i := n * maskBatch; i < min((n+1)*maskBatch, len(clean)); i++ {
-			maskItem(&clean[i])
+// maskItems takes the secrets out of what pages show of items. All cores scan.
+func maskItems(items []item.Item) {
+	parallel((len(items)+maskBatch-1)/maskBatch, func(n int) struct{} {
+		for i := n * maskBatch; i < min((n+1)*maskBatch, len(items)); i++ {
+			maskItem(&items[i])
 		}
 		return struct{}{}
 	}, func(int, struct{}) {})
-	return clean
 }
 
 func maskItem(it *item.Item) {

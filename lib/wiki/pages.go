@@ -31,12 +31,20 @@ var described = []description{
 	{pageJournal, "Journal (not reviewed)", "Entries of the journal and evidence, not reviewed: nothing here was accepted.", false, (*builder).list},
 }
 
+// lineSize is about what a claim's line takes besides its summary.
+const lineSize = 200
+
 // page builds one page; made is false if there is nothing to put on it.
 func (c *compiler) page(d description) (b *builder, made bool) {
 	if len(c.onPage[d.name]) == 0 && !d.always {
 		return nil, false
 	}
 	b = &builder{c: c, page: d.name}
+	size := 1 << 10
+	for _, i := range c.onPage[d.name] {
+		size += len(c.items[i].Summary) + lineSize
+	}
+	b.out, b.claims = make([]byte, 0, size), make([]builtClaim, 0, len(c.onPage[d.name]))
 	b.plain("# " + d.title + "\n\n" + d.holds + "\n")
 	d.body(b)
 	b.plain("\n[Index](" + pageIndex + ")\n\n")

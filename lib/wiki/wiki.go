@@ -91,7 +91,8 @@ type Wiki struct {
 }
 
 // Compile makes the pages of a pool. An item of another project than o.Project and the
-// shared one refuses all with context_isolation_violation. Every text is masked.
+// shared one refuses all with context_isolation_violation. Every text is masked. The
+// pool's items are taken over: they are sorted and masked in place.
 func Compile(pool item.Pool, o Options) (*Wiki, error) {
 	if err := pool.Isolated(o.Project); err != nil {
 		return nil, err
@@ -102,6 +103,7 @@ func Compile(pool item.Pool, o Options) (*Wiki, error) {
 		Contradictions: len(c.contradictions), Gaps: gapTexts(pool.Gaps),
 	}}
 	digest := sha256.New()
+	var key []byte
 	for _, d := range described {
 		b, made := c.page(d)
 		if !made {
@@ -110,10 +112,11 @@ func Compile(pool item.Pool, o Options) (*Wiki, error) {
 		w.Pages = append(w.Pages, Page{Name: d.name, Title: d.title, Claims: len(b.claims), Content: seal(b.out)})
 		w.Audit.Claims += len(b.claims)
 		for _, claim := range b.claims {
-			for _, part := range []string{d.name, claim.id, claim.line} {
-				digest.Write([]byte(part))
-				digest.Write([]byte{0})
-			}
+			key = append(append(append(key[:0], d.name...), 0), claim.id...)
+			key = append(key, 0)
+			digest.Write(key)
+			digest.Write(b.out[claim.start:claim.end])
+			digest.Write([]byte{0})
 		}
 	}
 	w.Audit.CompiledFrom = "sha256:" + hex.EncodeToString(digest.Sum(nil))

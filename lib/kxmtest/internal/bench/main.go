@@ -219,6 +219,7 @@ func (b *bench) memory(name string, bound float64, x command, input int64) {
 	b.print(name, median(sizes), bound, fmt.Sprintf("input %.1f MB", float64(input)/1e6))
 }
 
+// size returns the largest resident size of a command. The system counts to it what the
 func (b *bench) print(name string, got, bound float64, detail string) {
 	b.measured++
 	verdict := "holds"

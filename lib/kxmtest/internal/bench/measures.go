@@ -59,6 +59,7 @@ func (b *bench) all() {
 	}
 	b.state()
 	b.prompt(empty)
+	b.wiki()
 }
 
 // emptyProgram builds what start-up is compared with.
