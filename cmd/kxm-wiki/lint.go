@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 
 	"kxm/lib/cli"
 	"kxm/lib/fault"
@@ -19,6 +20,11 @@ type lintCmd struct {
 	Rules  bool   `help:"List the rules instead."`
 }
 
+// Help says which pool it is.
+func (*lintCmd) Help() string {
+	return `The pool is the repository's, whatever stands at standard input, unless --pool names another.`
+}
+
 // Codes names what the command can end with.
 func (*lintCmd) Codes() []fault.Code {
 	return append(poolCodes(), fault.WikiPoolUnavailable, fault.WikiLintFailed)
@@ -31,6 +37,11 @@ func (c *lintCmd) Run(s *cli.Session) error {
 	}
 	if c.Pool != "" && (c.Repo || c.Worktree || c.Staged) {
 		return fault.New(fault.Usage, "--pool and --repo name two pools")
+	}
+	if c.Dir != "" { // a misspelled one would otherwise look clean
+		if info, err := os.Stat(s.Path(c.Dir)); err != nil || !info.IsDir() {
+			return fault.New(fault.Usage, "there is no folder %s", fault.Quote(c.Dir))
+		}
 	}
 	ctx := context.Background()
 	pool, err := c.read(ctx, s)

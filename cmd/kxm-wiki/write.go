@@ -192,7 +192,13 @@ type writing struct {
 // writeAll carries plans out, wholly or not at all: all new files are complete beside
 // the old ones before the first takes its place, and what was done is undone when a
 // later step fails. A file that changed since it was read refuses all.
-func writeAll(jobs []*writing) (err error) {
+func writeAll(jobs []*writing) error { return carryOut(jobs, writeSteps) }
+
+// writeSteps are taken by all jobs one after the other. Only the last changes what was
+// there.
+var writeSteps = []func(*writing) error{(*writing).open, (*writing).prepare, (*writing).checkUnchanged, (*writing).replace}
+
+func carryOut(jobs []*writing, steps []func(*writing) error) (err error) {
 	defer func() {
 		for _, w := range jobs {
 			if err != nil {
@@ -201,7 +207,7 @@ func writeAll(jobs []*writing) (err error) {
 			w.close()
 		}
 	}()
-	for _, step := range []func(*writing) error{(*writing).open, (*writing).prepare, (*writing).checkUnchanged, (*writing).replace} {
+	for _, step := range steps {
 		for _, w := range jobs {
 			if len(w.plan.Write)+len(w.plan.Remove) == 0 {
 				continue
