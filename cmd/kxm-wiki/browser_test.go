@@ -38,12 +38,12 @@ type message struct {
 }
 
 // openBrowser starts Chromium. Where it is not installed the test is skipped, unless
-// KXM_NEED_CHROMIUM says that it must be: scripts/test does.
+// KXM_NEED_TOOLS says that it must be: scripts/test does.
 func openBrowser(t *testing.T) *browser {
 	t.Helper()
 	path, err := exec.LookPath("chromium")
 	if err != nil {
-		if os.Getenv("KXM_NEED_CHROMIUM") != "" {
+		if os.Getenv("KXM_NEED_TOOLS") != "" {
 			t.Fatal("chromium is not installed")
 		}
 		t.Skip("chromium is not installed")

@@ -134,8 +134,8 @@ func checkComment(t testing.TB, s string) {
 			{Kind: ContradictionOpened, Key: s, By: []string{s}, Summary: s}}
 	}
 	plain := func(changes []Change) string {
-		source := strings.ReplaceAll(ChangesMarkdown(changes), "<!-- -->", "")
-		return shape(readers["all"].Parser().Parse(text.NewReader([]byte(source))))
+		source := []byte(ChangesMarkdown(changes))
+		return shape(readers["all"].Parser().Parse(text.NewReader(source)), source)
 	}
 	if got, want := plain(of(s)), plain(of("plain")); got != want {
 		t.Errorf("%q gives %s, want %s", s, got, want)

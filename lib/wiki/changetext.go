@@ -128,7 +128,7 @@ func ChangesMarkdown(changes []Change) string {
 // inComment escapes a text for a comment, where forges also read names and numbers as
 // what they stand for: an empty comment keeps "@name" and "#12" from being that.
 func inComment(s string) string {
-	return strings.NewReplacer("@", "@<!-- -->", "#", "#<!-- -->").Replace(string(appendText(nil, s)))
+	return strings.NewReplacer("@"+nothing, "@"+nothing, "@", "@"+nothing, "#", "#"+nothing).Replace(string(appendText(nil, s)))
 }
 
 func wordsMarkdown(c *Change) string {

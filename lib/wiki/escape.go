@@ -68,13 +68,22 @@ const always = "\\`*[]<|~${"
 // below a heading, a definition.
 const atStart = "#>+-=:"
 
+// nothing is a comment that shows nothing and parts what stands on its sides.
+const nothing = "<!-- -->"
+
 // appendText appends a text on one line so that a reader of Markdown sees just its
 // characters, at the start of a line, in a paragraph and in a heading. What needs no
 // escape gets none: the source is what people review.
 func appendText(dst []byte, s string) []byte {
 	s = oneLine(s)
 	for i := range len(s) {
-		if special(s, i) {
+		switch {
+		case s[i] == '@' && isAddress(s, i):
+			// GitHub looks for addresses of mail in what is left once escapes are gone.
+			dst = append(dst, '@')
+			dst = append(dst, nothing...)
+			continue
+		case special(s, i):
 			dst = append(dst, '\\')
 		}
 		dst = append(dst, s[i])
@@ -102,10 +111,27 @@ func special(s string, i int) bool {
 		return digitsOnly(s[:i]) || i >= 3 && strings.EqualFold(s[i-3:i], "www")
 	case ')':
 		return digitsOnly(s[:i])
+	case '@': // an address of mail, to those that take one without a dot
+		return i > 0 && s[i-1] != ' '
 	case ':': // an address
 		return strings.HasPrefix(s[i+1:], "//")
-	case '@': // an address of mail
-		return i > 0 && s[i-1] != ' '
+	}
+	return false
+}
+
+// isAddress reports whether an address of mail may stand around the at sign at i: its
+// host has a dot.
+func isAddress(s string, i int) bool {
+	if i == 0 || s[i-1] == ' ' {
+		return false
+	}
+	for _, c := range []byte(s[i+1:]) {
+		switch {
+		case c == '.':
+			return true
+		case !isLetter(c) && (c < '0' || c > '9') && c != '-' && c != '_':
+			return false
+		}
 	}
 	return false
 }

@@ -1,6 +1,7 @@
 package wiki
 
 import (
+	"cmp"
 	"path"
 	"strings"
 
@@ -111,7 +112,7 @@ func (b *builder) details(i int) {
 	if it.Kind == item.KindState {
 		b.promotion(it)
 	}
-	b.named("source", p.SourceRef)
+	b.named("source", cmp.Or(p.SourceRef, string(p.SourceType)))
 	b.references("derived from", p.DerivedFrom)
 	b.references("evidence", it.EvidenceRefs)
 	if b.page == pageHistory {
