@@ -164,7 +164,7 @@ func FuzzTextsMeanThemselves(f *testing.F) {
 func record(s string) item.Item {
 	word := oneLine(s)
 	return item.Item{ID: "mem_" + word, Kind: item.KindKnowledge, Project: "demo", Summary: s,
-		Provenance: item.Provenance{SourceType: item.OriginGit, SourceRef: s, DerivedFrom: []string{"x" + word, "mem_a"}, Path: ".kxm/memory/" + strings.ReplaceAll(word, "/", "_") + ".md"},
+		Provenance: item.Provenance{SourceType: item.OriginGit, SourceRef: s, DerivedFrom: []string{"x" + word, "fixed"}, Path: ".kxm/memory/" + strings.ReplaceAll(word, "/", "_") + ".md"},
 		Authority:  item.AuthorityInstruction, Confidence: item.ConfidenceVerified, Status: item.StatusCurrent, EvidenceRefs: []string{"y" + word}}
 }
 
@@ -178,7 +178,7 @@ func structure(t testing.TB, s string) (shapes []string, w *Wiki) {
 	other := state
 	other.ID = "ctx_other " + oneLine(s)
 	plain := record("plain")
-	plain.ID = "mem_a"
+	plain.ID = "fixed" // which no hostile record has
 	w, err := Compile(item.Pool{Items: []item.Item{record(s), plain, state, other}}, Options{Project: "demo"})
 	if err != nil {
 		t.Fatal(err)
