@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"kxm/lib/cli"
 	"kxm/lib/fault"
@@ -235,17 +236,23 @@ func (w *writing) open() error {
 	return nil
 }
 
-// prepare writes the new files beside the old ones.
+// prepare writes the new files beside the old ones, all at once: each waits for the
+// disk.
 func (w *writing) prepare() error {
 	w.temps = map[string]string{}
-	for _, p := range w.plan.Write {
+	failed := make([]error, len(w.plan.Write))
+	var wg sync.WaitGroup
+	for i, p := range w.plan.Write {
 		temp := path.Join(w.folder, "."+p.Name+"."+strconv.Itoa(os.Getpid())+".tmp")
 		w.temps[p.Name] = temp
-		if err := writeFile(w.root, temp, p.Content); err != nil {
-			return writeFailed(p.Name, err)
-		}
+		wg.Go(func() {
+			if err := writeFile(w.root, temp, p.Content); err != nil {
+				failed[i] = writeFailed(p.Name, err)
+			}
+		})
 	}
-	return nil
+	wg.Wait()
+	return errors.Join(failed...)
 }
 
 func writeFile(root *os.Root, name string, data []byte) error {

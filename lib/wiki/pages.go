@@ -34,12 +34,12 @@ var described = []description{
 // lineSize is about what a claim's line takes besides its summary.
 const lineSize = 200
 
-// page builds one page; made is false if there is nothing to put on it.
-func (c *compiler) page(d description) (b *builder, made bool) {
+// page builds one page; nil if there is nothing to put on it.
+func (c *compiler) page(d description) *builder {
 	if len(c.onPage[d.name]) == 0 && !d.always {
-		return nil, false
+		return nil
 	}
-	b = &builder{c: c, page: d.name}
+	b := &builder{c: c, page: d.name}
 	size := 1 << 10
 	for _, i := range c.onPage[d.name] {
 		size += len(c.items[i].Summary) + lineSize
@@ -48,7 +48,7 @@ func (c *compiler) page(d description) (b *builder, made bool) {
 	b.plain("# " + d.title + "\n\n" + d.holds + "\n")
 	d.body(b)
 	b.plain("\n[Index](" + pageIndex + ")\n\n")
-	return b, true
+	return b
 }
 
 // list writes the page's claims by id.

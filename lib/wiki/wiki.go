@@ -104,9 +104,11 @@ func Compile(pool item.Pool, o Options) (*Wiki, error) {
 	}}
 	digest := sha256.New()
 	var key []byte
-	for _, d := range described {
-		b, made := c.page(d)
-		if !made {
+	built := make([]*builder, len(described))
+	parallel(len(described), func(i int) *builder { return c.page(described[i]) }, func(i int, b *builder) { built[i] = b })
+	for i, d := range described {
+		b := built[i]
+		if b == nil {
 			continue
 		}
 		w.Pages = append(w.Pages, Page{Name: d.name, Title: d.title, Claims: len(b.claims), Content: seal(b.out)})
