@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"kxm/lib/cli"
-	"kxm/lib/eventlog"
 	"kxm/lib/fault"
 	"kxm/lib/item"
 	"kxm/lib/memory"
+	"kxm/lib/pool"
 	"kxm/lib/project"
 	"kxm/lib/repo"
 	"kxm/lib/skill"
@@ -45,9 +45,9 @@ func (c *listCmd) Run(s *cli.Session) error {
 	if err != nil {
 		return err
 	}
-	pool, err := c.pool(context.Background(), s, from, scopes)
+	out, err := c.read(context.Background(), s, from, scopes)
 	if err == nil {
-		err = c.addState(context.Background(), s, pool, from)
+		err = c.addState(context.Background(), out, from)
 	}
 	if err != nil {
 		// In a pipe without pipefail the reader must not take this for a new project.
@@ -58,8 +58,8 @@ func (c *listCmd) Run(s *cli.Session) error {
 		s.Write(append(g.AppendJSON(nil), '\n'))
 		return err
 	}
-	pool.write(s)
-	for _, g := range pool.Gaps {
+	out.write(s)
+	for _, g := range out.Gaps {
 		s.Write(append(g.AppendJSON(nil), '\n'))
 		if g.Detail != "" {
 			s.Warn("%s: %s", g.Gap, g.Detail)
@@ -67,8 +67,8 @@ func (c *listCmd) Run(s *cli.Session) error {
 			s.Warn("%s", g.Gap)
 		}
 	}
-	if c.Strict && pool.unreadable > 0 {
-		return fault.New(fault.MemoryUnreadable, "%s could not be read", count(pool.unreadable, "memory file")).WithHint("kxm-memory check")
+	if c.Strict && out.unreadable > 0 {
+		return fault.New(fault.MemoryUnreadable, "%s could not be read", count(out.unreadable, "memory file")).WithHint("kxm-memory check")
 	}
 	return nil
 }
@@ -79,11 +79,6 @@ func codeOf(err error) fault.Code {
 		return code
 	}
 	return fault.IOFailed
-}
-
-// detailOf is an error's text without its code, as the detail of a gap.
-func detailOf(err error) string {
-	return strings.TrimSuffix(err.Error(), " ["+string(fault.CodeOf(err))+"]")
 }
 
 func (c *listCmd) flags() (from []string, scopes []item.Scope, err error) {
@@ -122,18 +117,17 @@ func parseScopes(text string) ([]item.Scope, error) {
 	return scopes, nil
 }
 
-// pool is what list prints.
-type pool struct {
+// listed is what list prints.
+type listed struct {
 	item.Pool
 	state      *state.Listing
 	unreadable int // memory files
-	place      *project.Place
-	view       *project.View
+	source     *pool.Source
 }
 
 // write prints the items of all sources by id. Those of the state ref come as they are
 // printed.
-func (p *pool) write(s *cli.Session) {
+func (p *listed) write(s *cli.Session) {
 	slices.SortStableFunc(p.Items, func(a, b item.Item) int { return strings.Compare(a.ID, b.ID) })
 	rest := p.Items
 	var line []byte
@@ -155,33 +149,20 @@ func (p *pool) write(s *cli.Session) {
 	items(len(rest))
 }
 
-// addState adds the values, proposals and journal entries of the state ref. It does
-// not belong to any branch, so it is read as it is now, whatever else is viewed.
-func (c *listCmd) addState(ctx context.Context, s *cli.Session, out *pool, from []string) error {
+// addState adds the values, proposals and journal entries of the state ref, as it is
+// now, whatever else is viewed.
+func (c *listCmd) addState(ctx context.Context, out *listed, from []string) (err error) {
 	wanted := state.ItemFilter{State: slices.Contains(from, "state"), Journal: slices.Contains(from, "journal"), Ended: c.All}
-	if !wanted.State && !wanted.Journal || out.place == nil || out.place.Repo == nil {
+	if !wanted.State && !wanted.Journal || out.source == nil {
 		return nil
 	}
-	if _, ok, err := out.place.Repo.Ref(ctx, eventlog.Ref); err == nil && !ok {
-		return nil // no state at all: nothing to trust, and no name needed
+	if out.state, err = out.source.State(ctx, state.When{}, wanted); err == nil && out.state != nil {
+		out.Gaps = append(out.Gaps, out.state.Gaps...)
 	}
-	name, err := out.view.Project(c.Project)
-	if err != nil {
-		return err
-	}
-	store, err := state.OpenStore(ctx, out.place.Repo, state.StoreOptions{Project: name, Folder: out.view.Dir, Version: cli.Version, Now: s.Now})
-	if err != nil {
-		return err
-	}
-	listing, err := store.Listing(ctx, state.When{}, wanted)
-	if err != nil {
-		return err
-	}
-	out.state, out.Gaps = listing, append(out.Gaps, listing.Gaps...)
-	return nil
+	return err
 }
 
-func (c *listCmd) pool(ctx context.Context, s *cli.Session, from []string, scopes []item.Scope) (*pool, error) {
+func (c *listCmd) read(ctx context.Context, s *cli.Session, from []string, scopes []item.Scope) (*listed, error) {
 	if c.Committed {
 		return c.committed(ctx, s, from, scopes)
 	}
@@ -198,28 +179,31 @@ func (c *listCmd) pool(ctx context.Context, s *cli.Session, from []string, scope
 	default:
 		v, err = p.Worktree(ctx)
 	}
+	source := c.source(s, p, v)
 	if err != nil || !v.Exists {
-		return &pool{place: p, view: v}, err
+		return &listed{source: source}, err
 	}
-	facts := &memory.Set{}
+	records := pool.Records{Facts: &memory.Set{}}
 	if slices.Contains(from, "memory") {
-		if facts, err = memory.Load(v.Kxm); err != nil {
+		if records.Facts, err = memory.Load(v.Kxm); err != nil {
 			return nil, err
 		}
 	}
-	var skills []skill.Skill
-	var problems []skill.Problem
 	if slices.Contains(from, "skills") {
-		skills, problems = skill.Promoted(v.Kxm)
+		records.Skills, records.Problems = skill.Promoted(v.Kxm)
 	}
-	return c.assemble(p, v, facts, skills, problems, scopes)
+	return c.assemble(source, records, scopes)
+}
+
+func (c *listCmd) source(s *cli.Session, p *project.Place, v *project.View) *pool.Source {
+	return &pool.Source{Place: p, View: v, Project: c.Project, Version: cli.Version, Now: s.Now}
 }
 
 // committed reads what may be dispatched.
-func (c *listCmd) committed(ctx context.Context, s *cli.Session, from []string, scopes []item.Scope) (*pool, error) {
+func (c *listCmd) committed(ctx context.Context, s *cli.Session, from []string, scopes []item.Scope) (*listed, error) {
 	p, head, err := placeAtHead(ctx, s)
 	if fault.Is(err, fault.GitUnavailable) {
-		return &pool{Pool: item.Pool{Gaps: []item.Gap{{Gap: memory.WithheldGitUnavailable, Detail: detailOf(err)}}}}, nil
+		return &listed{Pool: item.Pool{Gaps: []item.Gap{{Gap: memory.WithheldGitUnavailable, Detail: fault.Detail(err)}}}}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -237,11 +221,10 @@ func (c *listCmd) committed(ctx context.Context, s *cli.Session, from []string, 
 			return nil, fault.Wrap(err, fault.IOFailed, "cannot open the folder of records")
 		}
 	}
-	var skills []skill.Skill
-	var problems []skill.Problem
+	var records pool.Records
 	in.Also = func(kxm repo.BlobFS) error {
 		if slices.Contains(from, "skills") {
-			skills, problems = skill.Promoted(kxm)
+			records.Skills, records.Problems = skill.Promoted(kxm)
 		}
 		return nil
 	}
@@ -250,14 +233,14 @@ func (c *listCmd) committed(ctx context.Context, s *cli.Session, from []string, 
 		return nil, err
 	}
 	if withheld != nil {
-		return &pool{Pool: item.Pool{Gaps: []item.Gap{*withheld}}}, nil
+		return &listed{Pool: item.Pool{Gaps: []item.Gap{*withheld}}}, nil
 	}
-	facts := committed.Facts
+	records.Facts = committed.Facts
 	if !slices.Contains(from, "memory") {
-		facts = &memory.Set{}
+		records.Facts = &memory.Set{}
 	}
 	head.Blob = committed.Blob
-	return c.assemble(p, head, facts, skills, problems, scopes)
+	return c.assemble(c.source(s, p, head), records, scopes)
 }
 
 // placeAtHead finds the place and views HEAD, in the time that dispatch has for Git:
@@ -277,35 +260,13 @@ func placeAtHead(ctx context.Context, s *cli.Session) (*project.Place, *project.
 	return p, head, err
 }
 
-// assemble makes items of what was read. Only a place with records needs the
-// project's name.
-func (c *listCmd) assemble(p *project.Place, v *project.View, facts *memory.Set, skills []skill.Skill, problems []skill.Problem, scopes []item.Scope) (*pool, error) {
-	out := &pool{unreadable: len(facts.Problems), place: p, view: v}
-	project := ""
-	if len(facts.Records)+len(facts.Duplicates)+len(facts.Problems)+len(skills)+len(problems) > 0 {
-		var err error
-		if project, err = v.Project(c.Project); err != nil {
-			return nil, err
-		}
-	}
-	o := memory.ItemOptions{Project: project, Blob: v.Blob, Scopes: scopes, All: c.All, Committed: c.Committed}
-	if p.Repo != nil {
-		o.Folder = v.Folder()
-	}
-	out.Items, out.Gaps = facts.Items(o)
-	for i := range skills {
-		blob := ""
-		if v.Blob != nil {
-			blob = v.Blob(skills[i].Path())
-		}
-		out.Items = append(out.Items, skills[i].Item(project, o.Folder, blob))
-	}
-	for _, problem := range problems {
-		g := item.Gap{Gap: problem.Gap(), Detail: detailOf(problem.Err)}
-		if c.Committed {
-			g.Gap = "dispatch_context_" + g.Gap
-		}
-		out.Gaps = append(out.Gaps, g)
+// assemble makes items of what was read.
+func (c *listCmd) assemble(from *pool.Source, r pool.Records, scopes []item.Scope) (*listed, error) {
+	out := &listed{unreadable: len(r.Facts.Problems), source: from}
+	var err error
+	out.Pool, err = from.Items(r, pool.Options{Scopes: scopes, All: c.All, Committed: c.Committed})
+	if err != nil {
+		return nil, err
 	}
 	return out, nil
 }

@@ -106,7 +106,7 @@ func (c *skillListCmd) Run(s *cli.Session) error {
 		out = append(skills[i].AppendJSON(out), '\n')
 	}
 	for _, p := range problems {
-		g := item.Gap{Gap: p.Gap(), Detail: detailOf(p.Err)}
+		g := item.Gap{Gap: p.Gap(), Detail: fault.Detail(p.Err)}
 		out = append(g.AppendJSON(out), '\n')
 		s.Warn("%s: %s", g.Gap, g.Detail)
 	}
@@ -310,7 +310,7 @@ func (c *skillVerifyCmd) Run(s *cli.Session) error {
 		}
 	}
 	for _, p := range problems {
-		if err := s.Emit(verified{"kxm.skill-verify.v1", maskText(p.ID), string(p.Status), false, maskText(detailOf(p.Err))}); err != nil {
+		if err := s.Emit(verified{"kxm.skill-verify.v1", maskText(p.ID), string(p.Status), false, maskText(fault.Detail(p.Err))}); err != nil {
 			return err
 		}
 	}

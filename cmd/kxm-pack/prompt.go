@@ -8,17 +8,17 @@ import (
 
 // promptCmd holds the verbs of the prompt compiler.
 type promptCmd struct {
-	Compile    compileCmd    `cmd:"" help:"Compile an input into a context pack."`
-	Launch     launchCmd     `cmd:"" help:"Compile the system prompt of a run and the update that its history lacks."`
-	Render     promptRenderCmd     `cmd:"" help:"Lay a pack out as one text, for a session that takes a single prompt."`
-	Snapshot   snapshotCmd   `cmd:"" help:"Print the snapshot that a history last delivered."`
-	Checkpoint checkpointCmd `cmd:"" help:"Build the message that keeps a run on its work after a compaction."`
-	Record     recordCmd     `cmd:"" help:"Record a pack beside a run."`
-	Show       showCmd       `cmd:"" help:"Print the pack that is recorded beside a run."`
-	Sizes      sizesCmd      `cmd:"" help:"Say what each section of a delivered pack occupies."`
-	Prefix     prefixCmd     `cmd:"" help:"Measure how much of their beginning two requests share."`
-	Section    sectionCmd    `cmd:"" help:"Make an application's section of a text, or print a section of one request."`
-	Texts      textsCmd      `cmd:"" help:"Print the fixed texts."`
+	Compile    compileCmd      `cmd:"" help:"Compile an input into a context pack."`
+	Launch     launchCmd       `cmd:"" help:"Compile the system prompt of a run and the update that its history lacks."`
+	Render     promptRenderCmd `cmd:"" help:"Lay a pack out as one text, for a session that takes a single prompt."`
+	Snapshot   snapshotCmd     `cmd:"" help:"Print the snapshot that a history last delivered."`
+	Checkpoint checkpointCmd   `cmd:"" help:"Build the message that keeps a run on its work after a compaction."`
+	Record     recordCmd       `cmd:"" help:"Record a pack beside a run."`
+	Show       showCmd         `cmd:"" help:"Print the pack that is recorded beside a run."`
+	Sizes      sizesCmd        `cmd:"" help:"Say what each section of a delivered pack occupies."`
+	Prefix     prefixCmd       `cmd:"" help:"Measure how much of their beginning two requests share."`
+	Section    sectionCmd      `cmd:"" help:"Make an application's section of a text, or print a section of one request."`
+	Texts      textsCmd        `cmd:"" help:"Print the fixed texts."`
 }
 
 // inputCodes are those of reading an input and compiling it.

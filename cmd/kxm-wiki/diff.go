@@ -7,6 +7,7 @@ import (
 	"kxm/lib/cli"
 	"kxm/lib/fault"
 	"kxm/lib/item"
+	"kxm/lib/pool"
 	"kxm/lib/project"
 	"kxm/lib/wiki"
 )
@@ -102,11 +103,10 @@ func (c *diffCmd) side(ctx context.Context, s *cli.Session, p *project.Place, re
 		// commit must not look as if it came after.
 		asOf = commit.Committer.When.Add(time.Second - time.Millisecond)
 	}
-	side := repositoryPool{place: p, view: v, project: c.Project, now: s.Now, asOf: asOf}
-	pool, err := side.read(ctx)
+	side, err := readRepository(ctx, &pool.Source{Place: p, View: v, Project: c.Project, Version: cli.Version, Now: s.Now}, asOf)
 	if err != nil {
 		return item.Pool{}, nil, err
 	}
-	warnGaps(s, pool.Gaps)
-	return pool, v, nil
+	warnGaps(s, side.Gaps)
+	return side, v, nil
 }

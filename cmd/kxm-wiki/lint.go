@@ -95,7 +95,7 @@ func (c *lintCmd) pages(ctx context.Context, s *cli.Session, pool *read) (*targe
 // the stream holds no record of it.
 func noState(ctx context.Context, pool *read) bool {
 	if pool.repository != nil {
-		return !pool.repository.hasState(ctx)
+		return !pool.repository.HasState(ctx)
 	}
 	for i := range pool.Items {
 		if it := &pool.Items[i]; it.StateKey != "" || it.JournalCategory != "" {

@@ -4,10 +4,12 @@ import (
 	"context"
 	"io/fs"
 	"os"
+	"time"
 
 	"kxm/lib/cli"
 	"kxm/lib/fault"
 	"kxm/lib/item"
+	"kxm/lib/pool"
 	"kxm/lib/project"
 	"kxm/lib/wiki"
 )
@@ -27,7 +29,7 @@ type read struct {
 	view    *project.View
 	project string
 
-	repository *repositoryPool // where the pool came from; nil for a stream
+	repository *pool.Source // where the pool came from; nil for a stream
 }
 
 // fromRepository reports whether the pool is the repository's.
@@ -73,8 +75,8 @@ func (c *source) pool(ctx context.Context, s *cli.Session, stream string) (*read
 		if r.view, err = c.viewed(ctx, p); err != nil {
 			return nil, err
 		}
-		r.repository = &repositoryPool{place: p, view: r.view, project: c.Project, now: s.Now}
-		r.Pool, err = r.repository.read(ctx)
+		r.repository = &pool.Source{Place: p, View: r.view, Project: c.Project, Version: cli.Version, Now: s.Now}
+		r.Pool, err = readRepository(ctx, r.repository, time.Time{})
 	} else {
 		if r.view, err = p.Worktree(ctx); err != nil {
 			return nil, err

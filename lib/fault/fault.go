@@ -100,6 +100,11 @@ func (e *Error) On(field string) *Error {
 	return &c
 }
 
+// Detail returns an error's text without its code, as the detail of something else.
+func Detail(err error) string {
+	return strings.TrimSuffix(err.Error(), " ["+string(CodeOf(err))+"]")
+}
+
 // CodeOf returns the code of the first *Error in err's chain, or "" if there is
 // none.
 func CodeOf(err error) Code {

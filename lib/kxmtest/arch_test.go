@@ -24,6 +24,7 @@ var layers = []struct {
 	sameRow  bool
 }{
 	{"edge", []string{"cli"}, false},
+	{"assembly", []string{"pool"}, false},
 	{"domain", []string{"memory", "skill", "state", "packet", "prompt", "wiki", "steel", "refine", "variant", "plugin"}, false},
 	{"mechanism", []string{"repo", "project", "eventlog", "signature", "config", "textdiff", "archive", "process", "lock", "cdp"}, true},
 	{"leaf", []string{"fault", "item", "ndjson", "rank", "redact", "treehash", "frontmatter", "descriptor", "capability"}, true},
