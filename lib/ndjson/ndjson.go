@@ -27,8 +27,22 @@ const (
 // surround it. The error is a *fault.Error with code InvalidJSON and the line
 // within raw. The size is not limited.
 func Validate(raw []byte) error {
-	s := scanners.Get().(*scanner)
-	defer scanners.Put(s)
+	v := validators.Get().(*Validator)
+	defer validators.Put(v)
+	return v.Validate(raw)
+}
+
+// Validator validates values one after another and keeps the lists in which it notes
+// levels and keys. Its zero value is ready.
+type Validator struct{ scan scanner }
+
+// validators serve those who validate values here and there: a log is validated event by
+// event, and making the lists anew took as long as scanning.
+var validators = sync.Pool{New: func() any { return new(Validator) }}
+
+// Validate is the function of that name.
+func (v *Validator) Validate(raw []byte) error {
+	s := &v.scan
 	s.reset(false)
 	if leadingSpace(raw) == len(raw) {
 		s.fail(len(raw), "the text holds no JSON value")
@@ -43,10 +57,6 @@ func Validate(raw []byte) error {
 	}
 	return nil
 }
-
-// scanners keep the lists in which one notes levels and keys: a log is validated event
-// by event, and making the lists anew took as long as scanning.
-var scanners = sync.Pool{New: func() any { return new(scanner) }}
 
 // fault turns the scanner's problem into an error that names the line within buf.
 func (s *scanner) fault(buf []byte) *fault.Error {

@@ -38,6 +38,7 @@ type entry struct {
 // is not JSON, or for a leaf that is nowhere; a torn last line is passed over.
 func Delivered(r io.ReaderAt, size int64, leaf string) (Found, error) {
 	t := newTail(r, size)
+	var json ndjson.Validator
 	want, found, last := []byte(leaf), false, true
 	for {
 		line, at, err := t.next()
@@ -53,7 +54,7 @@ func Delivered(r io.ReaderAt, size int64, leaf string) (Found, error) {
 		}
 		torn := last
 		last = false
-		if err := ndjson.Validate(line); err != nil {
+		if err := json.Validate(line); err != nil {
 			if torn {
 				continue
 			}
