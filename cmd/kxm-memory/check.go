@@ -18,7 +18,7 @@ import (
 
 // checkCmd looks for what is wrong.
 type checkCmd struct {
-	Paths  []string `arg:"" optional:"" name:"path" sep:"none" help:"Only findings in these files or folders."`
+	Paths  []string `arg:"" optional:"" name:"path" sep:"none" placeholder:"PATH" help:"Only findings in these files or folders."`
 	Staged bool     `help:"Read the index instead of the worktree, and report only on staged files, in every project of the repository."`
 	Format string   `enum:"json,text,github" default:"json" placeholder:"FORM" help:"json (one finding a line), text, or github (annotations of a workflow)."`
 	Rules  bool     `help:"List the rules instead."`

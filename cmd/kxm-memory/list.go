@@ -20,8 +20,8 @@ import (
 
 // listCmd prints the pool.
 type listCmd struct {
-	From      string `placeholder:"S,S" default:"memory,skills,state,journal" help:"Only these sources: memory, skills, state, journal; default: all."`
-	Scope     string `placeholder:"S,S" help:"Only memory of these scopes: agent, project, run, operator; other sources stay whole."`
+	From      string `placeholder:"S,S" listof:"memory,skills,state,journal" default:"memory,skills,state,journal" help:"Only these sources: memory, skills, state, journal; default: all."`
+	Scope     string `placeholder:"S,S" listof:"agent,project,run,operator" help:"Only memory of these scopes: agent, project, run, operator; other sources stay whole."`
 	Rev       string `placeholder:"REV" xor:"view" help:"Read a commit instead of the worktree."`
 	Committed bool   `xor:"view" help:"Read HEAD, and withhold everything when a fact or promoted skill is not committed."`
 	Staged    bool   `xor:"view" help:"Read the index instead of the worktree."`

@@ -105,8 +105,8 @@ func (c *candidatesCmd) Run(s *cli.Session) error {
 type promoteCmd struct {
 	Candidate  string `arg:"" name:"candidate" help:"The candidate's id, or an unambiguous beginning of it."`
 	ID         string `name:"id" required:"" placeholder:"ID" help:"The fact's id, which is also its file's name."`
-	Authority  string `placeholder:"A" help:"instruction, evidence or promoted; default: the candidate's."`
-	Confidence string `placeholder:"C" help:"verified, probable or uncertain; default: the candidate's."`
+	Authority  string `placeholder:"A" oneof:"instruction,evidence,promoted" help:"instruction, evidence or promoted; default: the candidate's."`
+	Confidence string `placeholder:"C" oneof:"verified,probable,uncertain" help:"verified, probable or uncertain; default: the candidate's."`
 }
 
 // Codes names what the command can end with.

@@ -172,7 +172,7 @@ func (c *skillShowCmd) Run(s *cli.Session) error {
 
 type skillCreateCmd struct {
 	actor
-	From    string   `arg:"" name:"from" help:"A folder with a SKILL.md, or a SKILL.md; - reads one from standard input."`
+	From    string   `arg:"" name:"from" placeholder:"PATH" help:"A folder with a SKILL.md, or a SKILL.md; - reads one from standard input."`
 	Model   []string `required:"" placeholder:"MODEL" sep:"none" help:"A model that the skill was made with or for; 1 to 16."`
 	Runs    []string `name:"run" placeholder:"ID" sep:"none" help:"A run that it comes from; may be repeated."`
 	Journal []string `placeholder:"ID" sep:"none" help:"A journal entry that it comes from; may be repeated."`

@@ -17,7 +17,7 @@ import (
 
 // briefCmd prints what an agent starts with.
 type briefCmd struct {
-	Scope  string `placeholder:"S,S" help:"Only facts of these scopes: agent, project, run, operator."`
+	Scope  string `placeholder:"S,S" listof:"agent,project,run,operator" help:"Only facts of these scopes: agent, project, run, operator."`
 	Budget int    `placeholder:"N" help:"At most N estimated tokens of facts; the strongest are kept."`
 	Format string `enum:"text,json" default:"text" placeholder:"FORM" help:"text or json."`
 	Rev    string `placeholder:"REV" help:"Read a commit instead of the worktree."`
@@ -222,9 +222,9 @@ func (c *revisionCmd) Run(s *cli.Session) error {
 
 // mergeBlockCmd is a Git merge driver.
 type mergeBlockCmd struct {
-	Base   string `arg:"" name:"base" help:"The common ancestor's version (%O)."`
-	Ours   string `arg:"" name:"ours" help:"Our version (%A), which receives the result."`
-	Theirs string `arg:"" name:"theirs" help:"Their version (%B)."`
+	Base   string `arg:"" name:"base" placeholder:"FILE" help:"The common ancestor's version (%O)."`
+	Ours   string `arg:"" name:"ours" placeholder:"FILE" help:"Our version (%A), which receives the result."`
+	Theirs string `arg:"" name:"theirs" placeholder:"FILE" help:"Their version (%B)."`
 }
 
 // Help shows how it is switched on.

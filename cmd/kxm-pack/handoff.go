@@ -47,7 +47,7 @@ func (c *handoffBuildCmd) Run(s *cli.Session) error {
 
 // handoffCheckCmd checks a manifest.
 type handoffCheckCmd struct {
-	File string `arg:"" optional:"" default:"-" help:"The manifest; default: standard input."`
+	File string `arg:"" optional:"" default:"-" placeholder:"FILE" help:"The manifest; default: standard input."`
 }
 
 // Help says what is checked and what is not.

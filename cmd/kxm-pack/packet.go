@@ -19,7 +19,7 @@ type packetCmd struct {
 	Task          string   `placeholder:"TEXT" xor:"task" help:"What the agent is to do, at most 2,000 characters; without one nothing is relevant."`
 	TaskFile      string   `placeholder:"FILE" xor:"task" help:"Read the task from FILE."`
 	Budget        *int     `placeholder:"N" help:"Tokens to fill, 512 to 200,000; default: the role's."`
-	Kinds         string   `placeholder:"K,K" help:"Kinds of item, 1 to 5 of evidence, state, episode, knowledge, skill, strongest first; default: the role's."`
+	Kinds         string   `placeholder:"K,K" listof:"evidence,state,episode,knowledge,skill" help:"Kinds of item, 1 to 5 of evidence, state, episode, knowledge, skill, strongest first; default: the role's."`
 	RunID         string   `name:"run" placeholder:"ID" help:"Leave out journal items of other runs."`
 	StageID       string   `name:"stage" placeholder:"ID" help:"Leave out journal items of other stages."`
 	Contradiction []string `placeholder:"ID" sep:"none" help:"Treat this item as an open contradiction too; may be repeated."`

@@ -8,8 +8,8 @@ import (
 
 // prefixCmd compares requests.
 type prefixCmd struct {
-	Old   string   `arg:"" optional:"" help:"The launch answer of the earlier request."`
-	New   string   `arg:"" optional:"" help:"The launch answer of the later request."`
+	Old   string   `arg:"" optional:"" placeholder:"FILE" help:"The launch answer of the earlier request."`
+	New   string   `arg:"" optional:"" placeholder:"FILE" help:"The launch answer of the later request."`
 	Turns bool     `help:"Read launch answers on standard input, in order, each with the member history for what followed it, or with objects {\"history\":TEXT} between them."`
 	Min   *float64 `placeholder:"SHARE" help:"Exit 1 when two requests share less than this, 0 to 1."`
 }

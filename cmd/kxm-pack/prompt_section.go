@@ -20,7 +20,7 @@ type sectionCmd struct {
 	Dynamic bool     `help:"It changes between turns: deliver it in updates, not in the system prompt."`
 	Owner   string   `placeholder:"PLUGIN" help:"The plugin that owns it, such as application:release."`
 	Source  []string `placeholder:"REF" sep:"none" help:"Where the text comes from; may be repeated. The first stands in the note of a cut."`
-	Builtin string   `placeholder:"ID" help:"Print a section that an input's launch brings, as an update would hold it: session-state, references, required-skills, plan, continuation, subagents or wiki."`
+	Builtin string   `placeholder:"ID" oneof:"session-state,references,required-skills,plan,continuation,subagents,wiki" help:"Print a section that an input's launch brings, as an update would hold it: session-state, references, required-skills, plan, continuation, subagents or wiki."`
 }
 
 // Help stands below the usage.

@@ -12,7 +12,7 @@ import (
 type recallCmd struct {
 	input
 	Query string `placeholder:"TEXT" required:"" help:"Words to look for, at most 500 characters; an empty text finds everything."`
-	Kinds string `placeholder:"K,K" help:"Only these kinds of item."`
+	Kinds string `placeholder:"K,K" listof:"evidence,state,episode,knowledge,skill" help:"Only these kinds of item: evidence, state, episode, knowledge, skill."`
 	Limit int    `placeholder:"N" default:"25" help:"At most this many, 1 to 100."`
 	Exit  bool   `short:"e" name:"exit-status" help:"Exit 1 when nothing is found."`
 }

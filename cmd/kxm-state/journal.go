@@ -23,7 +23,7 @@ type journalCmd struct {
 type journalAddCmd struct {
 	writing
 	signable
-	Category string   `arg:"" optional:"" name:"category" help:"plan, decision, contradiction, error, lesson, observation, hypothesis, experiment, state-change or skill-candidate; without it entries are read as JSON objects from standard input."`
+	Category string   `arg:"" optional:"" name:"category" oneof:"plan,decision,contradiction,error,lesson,observation,hypothesis,experiment,state-change,skill-candidate" help:"plan, decision, contradiction, error, lesson, observation, hypothesis, experiment, state-change or skill-candidate; without it entries are read as JSON objects from standard input."`
 	Summary  string   `arg:"" optional:"" name:"summary" help:"What happened, at most 4,000 characters."`
 	RunID    string   `name:"run" placeholder:"ID" help:"The run."`
 	StageID  string   `name:"stage" placeholder:"ID" help:"The stage."`
@@ -102,7 +102,7 @@ func (w writing) note(s *cli.Session, commands []command) error {
 type journalListCmd struct {
 	reading
 	past
-	Category string `placeholder:"C,C" help:"Only these categories."`
+	Category string `placeholder:"C,C" listof:"plan,decision,contradiction,error,lesson,observation,hypothesis,experiment,state-change,skill-candidate" help:"Only these categories: plan, decision, contradiction, error, lesson, observation, hypothesis, experiment, state-change, skill-candidate."`
 	RunID    string `name:"run" placeholder:"ID" help:"Only entries of this run."`
 	Status   string `placeholder:"S" enum:"current,rejected,proposed,unreviewed," default:"" help:"Only current (approved), rejected (rejected or quarantined), proposed (skill candidates) or unreviewed ones."`
 }

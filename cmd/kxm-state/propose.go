@@ -23,8 +23,8 @@ type proposeCmd struct {
 	Key        string   `arg:"" optional:"" name:"key" help:"The key, such as release.branch, at most 200 characters; without it the proposal is read as a JSON object from standard input."`
 	Summary    string   `arg:"" optional:"" name:"summary" help:"The value, at most 4,000 characters."`
 	Evidence   []string `placeholder:"REF" sep:"none" help:"What it rests on; 1 to 32, one flag each."`
-	Authority  string   `placeholder:"A" help:"policy, instruction, evidence or hypothesis; unsigned proposals claim evidence at most; default: evidence."`
-	Confidence string   `placeholder:"C" help:"verified, probable or uncertain; default: probable."`
+	Authority  string   `placeholder:"A" oneof:"policy,instruction,evidence,hypothesis" help:"policy, instruction, evidence or hypothesis; unsigned proposals claim evidence at most; default: evidence."`
+	Confidence string   `placeholder:"C" oneof:"verified,probable,uncertain" help:"verified, probable or uncertain; default: probable."`
 	ProposedBy string   `placeholder:"NAME" help:"Refuse unless this is the caller: the signer, or the actor when the proposal is not signed."`
 }
 

@@ -71,7 +71,7 @@ func (c *getCmd) Run(s *cli.Session) error {
 type listCmd struct {
 	reading
 	past
-	Status string `placeholder:"S,S" default:"current,proposed" help:"Only these: current, proposed, superseded, rejected."`
+	Status string `placeholder:"S,S" listof:"current,proposed,superseded,rejected" default:"current,proposed" help:"Only these: current, proposed, superseded, rejected."`
 	All    bool   `help:"Every status."`
 	Key    string `placeholder:"GLOB" help:"Only keys that match, with *, ? and [classes]."`
 }

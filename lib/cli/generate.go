@@ -73,26 +73,53 @@ func commands(app *kong.Application) []command {
 // takesValue reports whether a flag is followed by a value.
 func takesValue(f *kong.Flag) bool { return !f.IsBool() && !f.IsCounter() }
 
-func choices(f *kong.Flag) []string {
-	if f.Name == "generate" {
-		return []string{"man", "bash", "zsh", "fish", "json"}
+// hint is what the generators know of a value. Besides kong's own tags they read two
+// of ours, for values that the command itself checks: oneof:"a,b" names what the value
+// may be, listof:"a,b" what stands in it between commas.
+type hint struct {
+	choices []string // in the grammar's order
+	list    bool     // several of them, separated by commas
+	path    string   // pathFile, pathFolder, or empty
+}
+
+const (
+	pathFile   = "file"
+	pathFolder = "folder"
+)
+
+// hintOf reads the tags of a flag's or an argument's value. A placeholder that ends in
+// FILE, PATH or DIR names a file or a folder.
+func hintOf(v *kong.Value) hint {
+	var h hint
+	switch {
+	case v.Flag != nil && v.Flag.Name == "generate":
+		h.choices = []string{"man", "bash", "zsh", "fish", "json"}
+	case v.Tag.Has("listof"):
+		h.choices, h.list = tagWords(v.Tag.Get("listof")), true
+	case v.Tag.Has("oneof"):
+		h.choices = tagWords(v.Tag.Get("oneof"))
+	default:
+		h.choices = tagWords(v.Enum)
 	}
-	if f.Enum == "" {
-		return nil
+	switch p := v.Tag.PlaceHolder; {
+	case strings.HasSuffix(p, "FILE"), strings.HasSuffix(p, "PATH"):
+		h.path = pathFile
+	case strings.HasSuffix(p, "DIR"):
+		h.path = pathFolder
 	}
+	return h
+}
+
+// tagWords cuts a tag's list and leaves out the empty word, which only says that a flag
+// may be absent.
+func tagWords(list string) []string {
 	var all []string
-	for _, c := range strings.Split(f.Enum, ",") {
-		if c = strings.TrimSpace(c); c != "" {
-			all = append(all, c)
+	for w := range strings.SplitSeq(list, ",") {
+		if w = strings.TrimSpace(w); w != "" {
+			all = append(all, w)
 		}
 	}
 	return all
-}
-
-// namesFile reports whether a value is a file or a folder, from its placeholder.
-func namesFile(f *kong.Flag) bool {
-	p := f.PlaceHolder
-	return strings.HasSuffix(p, "FILE") || strings.HasSuffix(p, "DIR") || strings.HasSuffix(p, "PATH")
 }
 
 // Grammar forms for --generate=json.
@@ -101,6 +128,8 @@ type grammarFlag struct {
 	Short   string   `json:"short,omitempty"`
 	Value   string   `json:"value,omitempty"`
 	Choices []string `json:"choices,omitempty"`
+	List    bool     `json:"list,omitempty"`
+	Path    string   `json:"path,omitempty"`
 	Default string   `json:"default,omitempty"`
 	Env     []string `json:"env,omitempty"`
 	Repeat  bool     `json:"repeat,omitempty"`
@@ -109,10 +138,12 @@ type grammarFlag struct {
 }
 
 type grammarArg struct {
-	Name    string `json:"name"`
-	Repeat  bool   `json:"repeat,omitempty"`
-	Require bool   `json:"required,omitempty"`
-	Help    string `json:"help,omitempty"`
+	Name    string   `json:"name"`
+	Choices []string `json:"choices,omitempty"`
+	Path    string   `json:"path,omitempty"`
+	Repeat  bool     `json:"repeat,omitempty"`
+	Require bool     `json:"required,omitempty"`
+	Help    string   `json:"help,omitempty"`
 }
 
 type grammarCommand struct {
@@ -147,7 +178,8 @@ func grammarJSON(app *kong.Application) (string, error) {
 			Default: c.node.Parent != nil && c.node.Parent.DefaultCmd == c.node,
 		}
 		for _, f := range c.flags {
-			row := grammarFlag{Name: f.Name, Choices: choices(f), Default: f.Default, Env: f.Envs, Repeat: f.IsSlice(), Require: f.Required, Help: f.OrigHelp}
+			h := hintOf(f.Value)
+			row := grammarFlag{Name: f.Name, Choices: h.choices, List: h.list, Path: h.path, Default: f.Default, Env: f.Envs, Repeat: f.IsSlice(), Require: f.Required, Help: f.OrigHelp}
 			if f.Short != 0 {
 				row.Short = string(f.Short)
 			}
@@ -157,7 +189,8 @@ func grammarJSON(app *kong.Application) (string, error) {
 			g.Flags = append(g.Flags, row)
 		}
 		for _, a := range c.node.Positional {
-			g.Args = append(g.Args, grammarArg{a.Name, a.IsSlice(), a.Required, a.Help})
+			h := hintOf(a)
+			g.Args = append(g.Args, grammarArg{a.Name, h.choices, h.path, a.IsSlice(), a.Required, a.Help})
 		}
 		if len(c.words) > 0 {
 			for _, code := range codesOf(c.node) {

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"kxm/lib/kxmtest"
 )
 
 // generated returns what --generate prints for the test's grammar, and the name of a
@@ -32,7 +34,7 @@ func generated(t *testing.T, form string) (text, path string) {
 }
 
 // allFlags are what a user of the test's grammar may write.
-var allFlags = []string{"help", "chdir", "output", "errors", "quiet", "verbose", "version", "generate", "format", "input", "tag", "name", "exit", "status", "as"}
+var allFlags = []string{"help", "chdir", "output", "errors", "quiet", "verbose", "version", "generate", "format", "input", "tag", "name", "exit", "kinds", "status", "as"}
 
 var allVerbs = []string{"show", "list", "skill", "create", "do"}
 
@@ -61,26 +63,7 @@ func TestEveryFormNamesEveryVerbAndFlag(t *testing.T) {
 	}
 }
 
-// shell runs a shell that must be there for what it is asked, or says that it is not.
-func shell(t *testing.T, dir, name string, args ...string) (stdout string, ok bool) {
-	t.Helper()
-	path, err := exec.LookPath(name)
-	if err != nil {
-		return "", false
-	}
-	cmd := exec.Command(path, args...)
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "HOME="+t.TempDir(), "LC_ALL=C", "TERM=dumb")
-	var errs strings.Builder
-	cmd.Stderr = &errs
-	out, err := cmd.Output()
-	if err != nil || errs.Len() > 0 {
-		t.Errorf("%s %q: %v\n%s", name, args, err, &errs)
-	}
-	return string(out), true
-}
-
-// completions are what a shell offers for the last word of a line.
+// completions are what every shell offers for the last word of a line.
 var completions = []struct {
 	line []string
 	want []string
@@ -89,6 +72,7 @@ var completions = []struct {
 	{[]string{"tool", "s"}, []string{"show", "skill"}},
 	{[]string{"tool", "-v", "do"}, []string{"do"}},
 	{[]string{"tool", "skill", "c"}, []string{"create"}},
+	{[]string{"tool", "skill", ""}, []string{"create", "list"}},
 	{[]string{"tool", "--form"}, []string{"--format"}},
 	{[]string{"tool", "list", "--ex"}, []string{"--exit"}},
 	{[]string{"tool", "list", "--qui"}, []string{"--quiet"}},
@@ -98,13 +82,46 @@ var completions = []struct {
 	{[]string{"tool", "skill", "create", "--a"}, []string{"--as"}},
 	{[]string{"tool", "--format", ""}, []string{"json", "markdown"}},
 	{[]string{"tool", "show", "--format", "m"}, []string{"markdown"}},
-	{[]string{"tool", "list", "--format", ""}, []string{"text", "github"}}, // not show's
+	{[]string{"tool", "list", "--format", ""}, []string{"github", "text"}}, // not show's
 	{[]string{"tool", "skill", "list", "--status", ""}, []string{"promoted", "rejected"}},
-	{[]string{"tool", "--generate", ""}, []string{"man", "bash", "zsh", "fish", "json"}},
+	{[]string{"tool", "--generate", ""}, []string{"bash", "fish", "json", "man", "zsh"}},
 	{[]string{"tool", "list", "--errors", "j"}, []string{"json"}},
 	{[]string{"tool", "--input", "no"}, []string{"notes.md"}},
 	{[]string{"tool", "-i", "two"}, []string{"two words.txt"}},
 	{[]string{"tool", "-C", "nest"}, []string{"nested"}},
+	{[]string{"tool", "-C", "no"}, nil}, // no folder
+	{[]string{"tool", "--name", "no"}, nil},
+	{[]string{"tool", "list", "--kinds", ""}, []string{"episode", "skill", "state"}},
+	{[]string{"tool", "list", "--kinds", "state,e"}, []string{"state,episode"}},
+	{[]string{"tool", "skill", "list", "h"}, []string{"high"}},
+	{[]string{"tool", "skill", "list", "high", "no"}, []string{"notes.md"}},
+	{[]string{"tool", "skill", "list", "--status", "promoted", "high", "two words.txt", "no"}, []string{"notes.md"}},
+	{[]string{"tool", "skill", "create", "nest"}, []string{"nested"}},
+	{[]string{"tool", "skill", "create", "no"}, nil},
+}
+
+// onlyBash are lines as bash cuts them, and what the other shells offer otherwise.
+var onlyBash = []struct {
+	line []string
+	want []string
+}{
+	// The value of a flag is no verb, whatever it is called.
+	{[]string{"tool", "-C", "list", "sk"}, []string{"skill"}},
+	{[]string{"tool", "--output", "list", "--na"}, []string{"--name"}},
+	{[]string{"tool", "list", "-o", "skill", "--ex"}, []string{"--exit"}},
+	// bash makes words of their own of "=".
+	{[]string{"tool", "--format", "=", "ma"}, []string{"markdown"}},
+	{[]string{"tool", "--format", "="}, []string{"json", "markdown"}},
+	{[]string{"tool", "list", "--format", "=", "g"}, []string{"github"}},
+	{[]string{"tool", "-C", "x", "--output", "=", "list", "--na"}, []string{"--name"}},
+	{[]string{"tool", "--input", "=", "no"}, []string{"notes.md"}},
+	{[]string{"tool", "skill", "list", "--status", "=", "promoted", ""}, []string{"high", "low"}},
+	// Names are never patterns.
+	{[]string{"tool", "-i", "[a"}, []string{"[a]*"}},
+	{[]string{"tool", "skill", "list", "high", "[a"}, []string{"[a]*"}},
+	// Flags are offered before they are begun where nothing else is meant.
+	{[]string{"tool", "skill", "list", ""}, []string{"high", "low"}},
+	{[]string{"tool", "do", ""}, []string{"--chdir", "--errors", "--generate", "--help", "--output", "--quiet", "--verbose", "--version", "-C", "-h", "-o", "-q", "-v"}},
 }
 
 func completionFolder(t *testing.T) string {
@@ -112,96 +129,68 @@ func completionFolder(t *testing.T) string {
 	return folder(t, map[string]string{"notes.md": "", "two words.txt": "", "nested/x": "", "[a]*": "", "ab": ""})
 }
 
-func TestBashCompletes(t *testing.T) {
-	_, script := generated(t, "bash")
-	dir := completionFolder(t)
-	complete := func(words ...string) []string {
-		t.Helper()
-		out, ok := shell(t, dir, "bash", append([]string{"--norc", "-c", `
-set -u
-source "$0" || exit
-COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
-_tool
-[[ ${#COMPREPLY[@]} -eq 0 ]] || printf '%s\n' "${COMPREPLY[@]}"`, script}, words...)...)
-		if !ok {
-			t.Fatal("bash is missing; completion cannot be tested without it")
-		}
-		return strings.Split(strings.TrimSuffix(out, "\n"), "\n")
-	}
-	want := func(line, want []string) {
-		t.Helper()
-		got := complete(line...)
-		if len(want) == 0 {
-			want = []string{""}
-		}
-		slices.Sort(got)
-		if want = slices.Sorted(slices.Values(want)); !slices.Equal(got, want) {
-			t.Errorf("%q: %q, want %q", line, got, want)
-		}
-	}
-	for _, c := range completions {
-		want(c.line, c.want)
-	}
-	// The value of a flag is no verb, whatever it is called.
-	want([]string{"tool", "-C", "list", "sk"}, []string{"skill"})
-	want([]string{"tool", "--output", "list", "--na"}, []string{"--name"})
-	want([]string{"tool", "list", "-o", "skill", "--ex"}, []string{"--exit"})
-	// bash makes words of their own of "=".
-	want([]string{"tool", "--format", "=", "ma"}, []string{"markdown"})
-	want([]string{"tool", "--format", "="}, []string{"json", "markdown"})
-	want([]string{"tool", "list", "--format", "=", "g"}, []string{"github"})
-	want([]string{"tool", "-C", "x", "--output", "=", "list", "--na"}, []string{"--name"})
-	want([]string{"tool", "--input", "=", "no"}, []string{"notes.md"})
-	// Nothing is known about a name, also not that it is a file.
-	want([]string{"tool", "--name", "no"}, nil)
-	// An argument is a file when it is no verb; names are never patterns.
-	want([]string{"tool", "skill", "create", "no"}, []string{"notes.md"})
-	want([]string{"tool", "-i", "[a"}, []string{"[a]*"})
-	if got := complete("tool", "skill", ""); !slices.Contains(got, "list") || !slices.Contains(got, "create") || slices.Contains(got, "skill") {
-		t.Errorf("%q", got)
-	}
-	if got := complete("tool", ""); !slices.Contains(got, "show") || !slices.Contains(got, "--name") || slices.Contains(got, "notes.md") {
-		t.Errorf("%q", got)
-	}
-	if out, _ := shell(t, dir, "bash", "--norc", "-c", `source "$0"; complete -p tool`, script); out != "complete -o filenames -F _tool tool\n" {
-		t.Errorf("%q", out)
+func TestShellsComplete(t *testing.T) {
+	for _, shell := range []string{"bash", "zsh", "fish"} {
+		t.Run(shell, func(t *testing.T) {
+			cases := completions
+			if shell == "bash" {
+				cases = slices.Concat(cases, onlyBash)
+			}
+			var lines [][]string
+			for _, c := range cases {
+				lines = append(lines, c.line)
+			}
+			_, script := generated(t, shell)
+			for i, got := range kxmtest.Completions(t, shell, completionFolder(t), script, "", lines) {
+				c := cases[i]
+				if last := c.line[len(c.line)-1]; shell != "bash" {
+					got = slices.DeleteFunc(got, func(w string) bool {
+						// fish also offers what holds the letters elsewhere, and both what is not
+						// begun; zsh the word of a list alone.
+						return !strings.HasPrefix(w, last) && !strings.Contains(last, ",")
+					})
+				}
+				want := slices.Clone(c.want)
+				if shell == "zsh" {
+					for i, w := range want {
+						want[i] = w[strings.LastIndex(w, ",")+1:]
+					}
+				}
+				if !slices.Equal(got, want) {
+					t.Errorf("%q: %q, want %q", c.line, got, want)
+				}
+			}
+		})
 	}
 }
 
-func TestFishCompletes(t *testing.T) {
-	text, script := generated(t, "fish")
+// TestBashCompletesAsTyped types into bash's line editor.
+func TestBashCompletesAsTyped(t *testing.T) {
+	_, script := generated(t, "bash")
+	cmd := exec.Command(kxmtest.Need(t, "bash"), "--norc", "--noprofile", "-i")
+	cmd.Dir = completionFolder(t)
+	cmd.Env = append(os.Environ(), "HOME="+t.TempDir(), "HISTFILE=", "TERM=dumb", "INPUTRC=/dev/null", "PS1=")
+	cmd.Stdin = strings.NewReader("tool() { printf '<%s>' \"$@\"; echo; }; source " + script + "\n" +
+		"tool sk\tcr\t--a\t me ne\t\n" +
+		"tool --form\tma\t-i tw\t\n" +
+		"tool list --format=gi\t\n")
+	out, err := cmd.Output()
+	if want := "<skill><create><--as><me><nested/>\n<--format><markdown><-i><two words.txt>\n<list><--format=github>\n"; err != nil || string(out) != want {
+		t.Errorf("%v: %q, want %q", err, out, want)
+	}
+}
+
+func TestFishLines(t *testing.T) {
+	text, _ := generated(t, "fish")
 	for line := range strings.Lines(text) {
 		if !strings.HasPrefix(line, "complete -c tool ") && !strings.HasPrefix(line, "#") || strings.Count(line, "'")%2 != 0 && !strings.Contains(line, `\'`) {
 			t.Errorf("line %q", line)
 		}
 	}
-	dir := completionFolder(t)
-	if _, ok := shell(t, dir, "fish", "--no-execute", script); !ok {
-		return // its form is checked above
-	}
-	for _, c := range completions {
-		line := strings.Join(c.line, " ")
-		out, _ := shell(t, dir, "fish", "--no-config", "--command", "source "+shellQuote(script)+"; complete -C "+shellQuote(line))
-		var got []string
-		for l := range strings.Lines(out) {
-			word, _, _ := strings.Cut(strings.TrimSuffix(l, "\n"), "\t")
-			got = append(got, strings.TrimSuffix(strings.ReplaceAll(word, `\ `, " "), "/"))
-		}
-		want := slices.Clone(c.want)
-		if last := c.line[len(c.line)-1]; strings.HasPrefix(last, "--") && len(want) == 0 {
-			// fish then also offers what holds the letters elsewhere.
-			got = slices.DeleteFunc(got, func(w string) bool { return !strings.HasPrefix(w, last) })
-		}
-		slices.Sort(got)
-		slices.Sort(want)
-		if !slices.Equal(got, want) {
-			t.Errorf("%q: %q, want %q", line, got, want)
-		}
-	}
 }
 
-func TestZshScriptParsesAndRegisters(t *testing.T) {
-	text, script := generated(t, "zsh")
+func TestZshCallsWhatIsThere(t *testing.T) {
+	text, _ := generated(t, "zsh")
 	if !strings.HasPrefix(text, "#compdef tool\n") {
 		t.Errorf("%.40q", text)
 	}
@@ -215,23 +204,12 @@ func TestZshScriptParsesAndRegisters(t *testing.T) {
 			t.Errorf("%s is not there once", c[1])
 		}
 	}
-	if strings.Count(text, "{\n") != strings.Count(text, "\n}\n") {
-		t.Error("braces do not match")
-	}
-	dir := t.TempDir()
-	if _, ok := shell(t, dir, "zsh", "-f", "-n", script); !ok {
-		return // its form is checked above
-	}
-	out, _ := shell(t, dir, "zsh", "-f", "-c", `autoload -Uz compinit && compinit -D -u && source "$0" && print -r -- $_comps[tool] $+functions[_tool__skill__create]`, script)
-	if out != "_tool 1\n" {
-		t.Errorf("%q", out)
-	}
 }
 
 func TestManPage(t *testing.T) {
 	text, page := generated(t, "man")
 	for i, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
-		if strings.HasPrefix(line, "'") || strings.HasPrefix(line, ".") && !regexp.MustCompile(`^\.(TH|SH|SS|TP|PP|B|I|br)( |$)`).MatchString(line) || line == "" {
+		if strings.HasPrefix(line, "'") || strings.HasPrefix(line, ".") && !regexp.MustCompile(`^\.(TH|SH|SS|TP|PP|B|I|br|ad)( |$)`).MatchString(line) || line == "" {
 			t.Errorf("line %d: %q", i+1, line)
 		}
 		if strings.ContainsFunc(line, func(r rune) bool { return r > '~' || r < ' ' }) {
@@ -239,7 +217,7 @@ func TestManPage(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		".TH TOOL 1 ", ".SH NAME\ntool \\- Show things, for tests\n", ".SH SYNOPSIS\n.B tool show\n[options] [TEXT]\n.br\n.B tool list\n[options]\n",
+		".TH TOOL 1 ", ".SH NAME\ntool \\- Show things, for tests\n", ".SH SYNOPSIS\n.B tool show\n[options] [TEXT]\n.br\n.B tool list\n[options]\n.br\n",
 		".B tool skill create\n[options] FOLDER...\n", ".SH DESCRIPTION\nShow things, for tests.\n.PP\nA second paragraph.\n", ".SS skill create\nCreate a skill",
 		".B \\-i, \\-\\-input=FILE\n", `It's for "tests" only: a\-b \e 'c'.`, ".SH ERROR CODES\n", ".B no_match\n(1) ", ".SH EXIT STATUS\n",
 	} {
@@ -250,12 +228,17 @@ func TestManPage(t *testing.T) {
 	if got := roff("'quoted\n.dotted\n\\ é–"); got != "\\&'quoted\n\\&.dotted\n\\e \\[u00E9]\\[u2013]" {
 		t.Errorf("%q", got)
 	}
-	// groff warns of what it does not understand; shell wants that it says nothing.
-	if out, ok := shell(t, "", "groff", "-man", "-Tascii", "-P-cbou", "-ww", page); ok {
-		for _, want := range []string{"tool skill create [options] FOLDER...", "--input=FILE", "only: a-b \\ 'c'"} {
-			if !strings.Contains(out, want) {
-				t.Errorf("no %q in\n%s", want, out)
-			}
+	// groff warns of what it does not understand, and must not.
+	cmd := exec.Command(kxmtest.Need(t, "groff"), "-man", "-Tascii", "-P-cbou", "-ww", page)
+	var errs strings.Builder
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil || errs.Len() > 0 {
+		t.Errorf("%v\n%s", err, &errs)
+	}
+	for _, want := range []string{"tool skill create [options] FOLDER...", "--input=FILE", "only: a-b \\ 'c'"} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("no %q in\n%s", want, out)
 		}
 	}
 }
@@ -280,13 +263,14 @@ func TestGrammarJSON(t *testing.T) {
 	want := map[string]row{
 		"":             {flags: general},
 		"show":         {append(slices.Clone(general), "format", "input", "tag", "name"), []string{"text"}, []string{"invalid_json", "io_failed", "usage"}, true},
-		"list":         {flags: append(slices.Clone(general), "format", "exit"), codes: []string{"io_failed", "no_match", "usage"}},
-		"skill list":   {flags: append(slices.Clone(general), "status"), codes: []string{"io_failed", "usage"}},
+		"list":         {flags: append(slices.Clone(general), "format", "exit", "kinds"), codes: []string{"io_failed", "no_match", "usage"}},
+		"skill list":   {append(slices.Clone(general), "status"), []string{"level", "files"}, []string{"io_failed", "usage"}, false},
 		"skill create": {append(slices.Clone(general), "as"), []string{"folder"}, []string{"io_failed", "usage"}, false},
 		"do":           {flags: general, codes: []string{"io_failed", "usage"}},
 	}
 	got := map[string]row{}
 	flags := map[string]grammarFlag{}
+	args := map[string]grammarArg{}
 	for _, c := range doc.Commands {
 		r := row{isDefault: c.Default}
 		for _, f := range c.Flags {
@@ -295,6 +279,7 @@ func TestGrammarJSON(t *testing.T) {
 		}
 		for _, a := range c.Args {
 			r.args = append(r.args, a.Name)
+			args[c.Command+" "+a.Name] = a
 		}
 		for _, e := range c.Codes {
 			r.codes = append(r.codes, string(e.Code))
@@ -311,12 +296,23 @@ func TestGrammarJSON(t *testing.T) {
 		"show format":     {Name: "format", Value: "FORM", Choices: []string{"json", "markdown"}, Default: "json", Help: "json or markdown."},
 		"show tag":        {Name: "tag", Value: "TAG", Repeat: true, Help: "May be repeated [really]: yes."},
 		"show name":       {Name: "name", Value: "NAME", Env: []string{"CLI_TEST_NAME"}, Help: "Whose."},
+		"show input":      {Name: "input", Short: "i", Value: "FILE", Path: "file", Help: "Read FILE."},
+		"list chdir":      {Name: "chdir", Short: "C", Value: "DIR", Path: "folder", Help: "Run as if started in DIR, and ignore Git's environment variables."},
+		"list kinds":      {Name: "kinds", Value: "K,K", Choices: []string{"state", "skill", "episode"}, List: true, Help: "Only these: state, skill, episode."},
 		"list exit":       {Name: "exit", Short: "e", Help: "Exit 1 when empty."},
 		"list errors":     {Name: "errors", Value: "FORM", Choices: []string{"text", "json"}, Default: "text", Env: []string{"KXM_ERRORS"}, Help: "Form of the error on standard error: text or json."},
 		"skill create as": {Name: "as", Value: "NAME", Require: true, Help: "Who."},
 	} {
 		if !reflect.DeepEqual(flags[name], want) {
 			t.Errorf("%s: %+v, want %+v", name, flags[name], want)
+		}
+	}
+	for name, want := range map[string]grammarArg{
+		"skill list level":    {Name: "level", Choices: []string{"high", "low"}, Help: "high or low."},
+		"skill create folder": {Name: "folder", Path: "folder", Repeat: true, Require: true, Help: "The folders."},
+	} {
+		if !reflect.DeepEqual(args[name], want) {
+			t.Errorf("%s: %+v, want %+v", name, args[name], want)
 		}
 	}
 }

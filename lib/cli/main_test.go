@@ -172,14 +172,17 @@ type showCmd struct {
 type listCmd struct {
 	Format string `enum:"text,github" default:"text" placeholder:"FORM" help:"text or github."`
 	Exit   bool   `short:"e" help:"Exit 1 when empty."`
+	Kinds  string `placeholder:"K,K" listof:"state,skill,episode" help:"Only these: state, skill, episode."`
 }
 
 type skillListCmd struct {
-	Status string `enum:"promoted,rejected," default:"" placeholder:"STATUS" help:"Only these."`
+	Level  string   `arg:"" optional:"" oneof:"high,low" help:"high or low."`
+	Files  []string `arg:"" optional:"" placeholder:"FILE" help:"The files."`
+	Status string   `enum:"promoted,rejected," default:"" placeholder:"STATUS" help:"Only these."`
 }
 
 type skillCreateCmd struct {
-	Folder []string `arg:"" help:"The folders."`
+	Folder []string `arg:"" placeholder:"DIR" help:"The folders."`
 	As     string   `required:"" placeholder:"NAME" help:"Who."`
 }
 

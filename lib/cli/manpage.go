@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -12,23 +13,21 @@ import (
 func manPage(app *kong.Application) (string, error) {
 	var b strings.Builder
 	upper := strings.ToUpper(app.Name)
-	fmt.Fprintf(&b, ".TH %s 1 \"\" \"kxm %s\" \"kxm\"\n", roff(upper), roff(version()))
+	fmt.Fprintf(&b, ".TH %s 1 \"%s\" \"kxm %s\" \"kxm\"\n", roff(upper), Date, roff(version()))
+	b.WriteString(".ad l\n") // names of verbs and paths leave no room to justify lines
 	summary, _, _ := strings.Cut(app.Help, "\n")
 	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", roff(app.Name), roff(strings.TrimSuffix(summary, ".")))
 	b.WriteString(".SH SYNOPSIS\n")
-	all := commands(app)
-	for _, c := range all {
-		if len(c.words) == 0 || len(c.node.Children) > 0 {
-			continue
+	all := slices.DeleteFunc(commands(app), func(c command) bool { return len(c.words) == 0 || len(c.node.Children) > 0 })
+	for i, c := range all {
+		if i > 0 {
+			b.WriteString(".br\n")
 		}
-		fmt.Fprintf(&b, ".B %s\n%s\n.br\n", roff(app.Name+" "+strings.Join(c.words, " ")), roff(synopsis(c)))
+		fmt.Fprintf(&b, ".B %s\n%s\n", roff(app.Name+" "+strings.Join(c.words, " ")), roff(synopsis(c)))
 	}
 	fmt.Fprintf(&b, ".SH DESCRIPTION\n%s", paragraphs(app.Help))
 	b.WriteString(".SH COMMANDS\n")
 	for _, c := range all {
-		if len(c.words) == 0 || len(c.node.Children) > 0 {
-			continue
-		}
 		fmt.Fprintf(&b, ".SS %s\n%s", roff(strings.Join(c.words, " ")), paragraphs(c.node.Help))
 		if c.node.Detail != "" {
 			b.WriteString(".PP\n" + paragraphs(c.node.Detail))

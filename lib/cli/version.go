@@ -9,6 +9,9 @@ import (
 // Version is the release; scripts/build sets it with -ldflags -X.
 var Version = "0.1.0"
 
+// Date is the release's, as 2006-01-02, for the manual page; scripts/build sets it.
+var Date = ""
+
 func version() string { return Version }
 
 type versionFlag bool
