@@ -9,38 +9,42 @@ import (
 	"testing"
 )
 
-// binaries builds every program once for the tests of this package and returns
-// their folder.
-var binaries = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "kxmtest-bin-")
+// prefix installs every program once for the tests of this package.
+var prefix = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "kxmtest-prefix-")
 	if err != nil {
 		return "", err
 	}
-	cmd := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "./cmd/...")
-	cmd.Dir = filepath.Join("..", "..")
+	cmd := exec.Command(filepath.Join("..", "..", "scripts", "build"), "--prefix", dir)
 	cmd.Stderr = os.Stderr
 	return dir, cmd.Run()
 })
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if dir, err := binaries(); err == nil {
+	if dir, err := prefix(); err == nil {
 		os.RemoveAll(dir)
 	}
 	os.Exit(code)
 }
 
-// onPath is the tests' environment with the binaries first on the path.
-func onPath(t *testing.T, home string) []string {
+// installed returns the folder that scripts/build --prefix filled.
+func installed(t *testing.T) string {
 	t.Helper()
-	dir, err := binaries()
+	dir, err := prefix()
 	if err != nil {
 		t.Fatal(err)
 	}
+	return dir
+}
+
+// onPath is the tests' environment with the binaries first on the path.
+func onPath(t *testing.T, home string) []string {
+	t.Helper()
 	env := GitEnv(home)
 	for i, kv := range env {
 		if path, ok := strings.CutPrefix(kv, "PATH="); ok {
-			env[i] = "PATH=" + dir + string(os.PathListSeparator) + path
+			env[i] = "PATH=" + filepath.Join(installed(t), "bin") + string(os.PathListSeparator) + path
 		}
 	}
 	return append(env, "SOURCE_DATE_EPOCH=1788264000") // Now
