@@ -50,18 +50,25 @@ func onPath(t *testing.T, home string) []string {
 	return append(env, "SOURCE_DATE_EPOCH=1788264000") // Now
 }
 
-// TestReadmeSessionRunsAsPrinted runs each console block of the README line by line
-// in one shell and compares everything that it prints.
+// TestReadmeSessionRunsAsPrinted runs the sessions of the README.
 func TestReadmeSessionRunsAsPrinted(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	dir := t.TempDir()
+	runAsPrinted(t, "README.md", dir, onPath(t, dir))
+}
+
+// runAsPrinted runs each console block of a page line by line in one shell and compares
+// everything that it prints. What a block exports, the next does not have.
+func runAsPrinted(t *testing.T, page, dir string, env []string) {
+	t.Helper()
+	file := filepath.Join("..", "..", filepath.FromSlash(page))
+	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	blocks := strings.Split(string(text), "```console\n")[1:]
 	if len(blocks) == 0 {
-		t.Fatal("the README has no session")
+		t.Fatalf("%s has no session", page)
 	}
-	dir := t.TempDir()
 	updated := string(text)
 	for _, block := range blocks {
 		block, _, _ = strings.Cut(block, "```\n")
@@ -74,7 +81,7 @@ func TestReadmeSessionRunsAsPrinted(t *testing.T) {
 		}
 		cmd := exec.Command("bash", "-c", "exec 2>&1\n"+script.String())
 		cmd.Dir = dir
-		cmd.Env = onPath(t, dir)
+		cmd.Env = env
 		out, err := cmd.Output()
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
@@ -84,11 +91,11 @@ func TestReadmeSessionRunsAsPrinted(t *testing.T) {
 		}
 		updated = strings.Replace(updated, "```console\n"+block, "```console\n"+string(out), 1)
 		if !*Update {
-			t.Errorf("the README prints\n%s\nbut the commands say\n%s", block, out)
+			t.Errorf("%s prints\n%s\nbut the commands say\n%s", page, block, out)
 		}
 	}
 	if *Update {
-		if err := os.WriteFile(filepath.Join("..", "..", "README.md"), []byte(updated), 0o644); err != nil {
+		if err := os.WriteFile(file, []byte(updated), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -89,7 +89,7 @@ func wantRelease(t *testing.T, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wanted := []string{"LICENSE", "README.md", "licenses/go/LICENSE", "licenses/github.com/zricethezav/gitleaks/v8/LICENSE"}
+	wanted := []string{"LICENSE", "README.md", agentSkill, "licenses/go/LICENSE", "licenses/github.com/zricethezav/gitleaks/v8/LICENSE"}
 	for _, program := range programs(t) {
 		binary := filepath.Join(dir, "bin", program)
 		if out, err := exec.Command(binary, "--version").Output(); err != nil || string(out) != program+" 9.8.7-test.1\n" {
