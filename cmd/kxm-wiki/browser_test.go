@@ -37,17 +37,10 @@ type message struct {
 	Error  *struct{ Message string }
 }
 
-// openBrowser starts Chromium. Where it is not installed the test is skipped, unless
-// KXM_NEED_TOOLS says that it must be: scripts/test does.
+// openBrowser starts Chromium.
 func openBrowser(t *testing.T) *browser {
 	t.Helper()
-	path, err := exec.LookPath("chromium")
-	if err != nil {
-		if os.Getenv("KXM_NEED_TOOLS") != "" {
-			t.Fatal("chromium is not installed")
-		}
-		t.Skip("chromium is not installed")
-	}
+	path := kxmtest.Need(t, "chromium")
 	in, toBrowser, err1 := os.Pipe()
 	fromBrowser, out, err2 := os.Pipe()
 	if err1 != nil || err2 != nil {

@@ -27,7 +27,7 @@ func newHooked(t *testing.T) hooked {
 	Git(t, source, "add", "-A")
 	Git(t, source, "commit", "-q", "-m", "hooks")
 	repo := NewRepo(t, map[string]string{
-		".pre-commit-config.yaml": "repos:\n- repo: " + source + "\n  rev: " + Git(t, source, "rev-parse", "HEAD") + "\n  hooks:\n  - id: kxm-memory-check\n  - id: kxm-memory-sync\n",
+		".pre-commit-config.yaml": "repos:\n- repo: " + source + "\n  rev: " + Git(t, source, "rev-parse", "HEAD") + "\n  hooks:\n  - id: kxm-memory-check\n  - id: kxm-memory-sync\n  - id: kxm-wiki-check\n",
 		".kxm/config.toml":        "project = \"demo\"\n",
 		"AGENTS.md":               "# Agents\n",
 	})
@@ -87,7 +87,9 @@ lifecycle: active
 // .pre-commit-hooks.yaml, which the real program builds and runs.
 func TestPreCommitHooks(t *testing.T) {
 	h := newHooked(t)
-	sync := func() { h.run(t, 0, filepath.Join(installed(t), "bin", "kxm-memory"), "sync") }
+	program := func(name string, args ...string) { h.run(t, 0, filepath.Join(installed(t), "bin", name), args...) }
+	sync := func() { program("kxm-memory", "sync") }
+	compile := func() { program("kxm-wiki", "compile", "--worktree", "--out", ".") }
 	fact := func(scope string) {
 		WriteFiles(t, h.dir, map[string]string{".kxm/memory/runner.md": strings.ReplaceAll(hookedFact, "SCOPE", scope)})
 	}
@@ -95,11 +97,14 @@ func TestPreCommitHooks(t *testing.T) {
 	h.commit(t, 1, "kxm-memory check.", "Failed", "[memory-invalid]")
 	fact("agent") // which no block shows
 	sync()
-	h.commit(t, 0, "kxm-memory check.", "kxm-memory sync.", "Passed")
+	h.commit(t, 1, "kxm-wiki check.", "[wiki_stale]")
+	compile()
+	h.commit(t, 0, "kxm-memory check.", "kxm-memory sync.", "kxm-wiki check.", "Passed")
 
 	fact("project")
 	h.commit(t, 1, `"AGENTS.md" is out of date [memory_block_stale]`)
 	sync()
+	compile()
 	h.commit(t, 0)
 	if text := h.run(t, 0, "git", "show", "HEAD:AGENTS.md"); !strings.Contains(text, "Run the tests before every commit") {
 		t.Errorf("committed:\n%s", text)

@@ -2,11 +2,12 @@ package wiki
 
 import (
 	"bytes"
-	"os"
 	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
+
+	"kxm/lib/kxmtest"
 )
 
 // github returns the structure that GitHub's own parser finds in a text, without its
@@ -30,24 +31,10 @@ func github(t *testing.T, program, source string) string {
 
 var githubTexts = regexp.MustCompile(`(?s)<text[^>]*/>|<text[^>]*>.*?</text>|<html_inline[^>]*>&lt;!-- --&gt;</html_inline>|(destination|title)="[^"]*"`)
 
-// cmarkGFM finds GitHub's parser. Where it is not installed the test is skipped, unless
-// KXM_NEED_TOOLS says that it must be: scripts/test does.
-func cmarkGFM(t *testing.T) string {
-	t.Helper()
-	program, err := exec.LookPath("cmark-gfm")
-	if err != nil {
-		if os.Getenv("KXM_NEED_TOOLS") != "" {
-			t.Fatal("cmark-gfm is not installed")
-		}
-		t.Skip("cmark-gfm is not installed")
-	}
-	return program
-}
-
 // TestTextsMeanThemselvesOnGitHub compares with the parser that most readers of the
 // pages will have.
 func TestTextsMeanThemselvesOnGitHub(t *testing.T) {
-	program := cmarkGFM(t)
+	program := kxmtest.Need(t, "cmark-gfm") // GitHub's parser
 	for _, frame := range [][2]string{{"", ""}, {"## ", ": 2 values"}, {"- **Current:** ", " — end\n- next"}, {`- <a id="x"></a>`, " (policy) — [i](#x)"}} {
 		want := github(t, program, frame[0]+"plain"+frame[1])
 		for _, s := range hostile {

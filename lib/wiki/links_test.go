@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"kxm/lib/item"
+	"kxm/lib/kxmtest"
 )
 
 // largePool is a pool of so many items of every kind that has a page, some of them
@@ -48,7 +49,7 @@ var (
 // TestEveryLinkResolves renders the pages of a large pool with a program that is not
 // ours and follows every link to a page, an anchor or a record's file.
 func TestEveryLinkResolves(t *testing.T) {
-	program := cmarkGFM(t)
+	program := kxmtest.Need(t, "cmark-gfm")
 	pool := largePool(10_000)
 	files := map[string]bool{}
 	for i := range pool.Items {
