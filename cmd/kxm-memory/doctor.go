@@ -2,20 +2,17 @@ package main
 
 import (
 	"context"
-	"io/fs"
-	"os"
 	"path"
-	"path/filepath"
-	"slices"
+	"strconv"
 	"strings"
 
 	"kxm/lib/cli"
 	"kxm/lib/config"
 	"kxm/lib/fault"
 	"kxm/lib/memory"
+	"kxm/lib/packet"
 	"kxm/lib/project"
-	"kxm/lib/repo"
-	"kxm/lib/state"
+	"kxm/lib/skill"
 )
 
 // doctorCmd says what is set up.
@@ -56,6 +53,11 @@ func (d *doctor) add(name, status, detail, fix string) {
 	d.all = append(d.all, diagnosis{name, status, maskText(fault.Printable(detail)), fix})
 }
 
+// tell adds what all doctors say alike.
+func (d *doctor) tell(x project.Setup) {
+	d.add(x.Name, [...]string{project.Good: statusOK, project.Off: statusOff, project.Wrong: statusMissing}[x.Condition], x.Detail, x.Fix)
+}
+
 // Run prints the diagnoses.
 func (c *doctorCmd) Run(s *cli.Session) error {
 	d := &doctor{s: s, ctx: context.Background()}
@@ -87,11 +89,7 @@ func (c *doctorCmd) Run(s *cli.Session) error {
 }
 
 func (d *doctor) examine() {
-	if version, err := repo.GitVersion(d.ctx); err != nil {
-		d.add("git", statusMissing, err.Error(), "install Git 2.31 or newer")
-	} else {
-		d.add("git", statusOK, version, "")
-	}
+	d.tell(project.GitSetup(d.ctx))
 	p, err := findPlace(d.ctx, d.s)
 	if err != nil {
 		d.add("repository", statusMissing, err.Error(), "git init")
@@ -113,9 +111,10 @@ func (d *doctor) examine() {
 	}
 	d.project(p, v)
 	d.records(v)
+	d.skills(v)
 	d.instructions(v)
-	d.trust(p, v)
-	d.signingKey(p)
+	d.roles(v)
+	d.state(p, v)
 	d.hook(p)
 	d.mergeDriver(p, v)
 }
@@ -172,6 +171,38 @@ func (d *doctor) records(v *project.View) {
 	d.add("memory", statusOK, count(len(facts.Records), "record"), "")
 }
 
+// skills recomputes the digests of the promoted ones.
+func (d *doctor) skills(v *project.View) {
+	skills, problems := skill.Promoted(v.Kxm)
+	if len(problems) > 0 {
+		d.add("skills", statusMissing, count(len(problems), "promoted skill")+" left out of the pool: "+problems[0].Gap(), "kxm-memory skill verify")
+		return
+	}
+	d.add("skills", statusOK, count(len(skills), "promoted skill"), "")
+}
+
+// roles says where policies of kxm-pack come from, and whether the default role has one.
+func (d *doctor) roles(v *project.View) {
+	const name = "roles"
+	var builtIn int
+	var configured []string
+	known := false
+	for _, role := range packet.Roles(v.Config) {
+		known = known || role.Name == v.Config.Pack.Role
+		if source := v.Config.Origin("roles." + role.Name); source != "" {
+			configured = append(configured, role.Name+" by "+source)
+		} else if role.Name != packet.AnyOther {
+			builtIn++
+		}
+	}
+	detail := strings.Join(append([]string{strconv.Itoa(builtIn) + " built in"}, configured...), ", ")
+	if role := v.Config.Pack.Role; role != "" && !known {
+		d.add(name, statusOff, detail+"; the default, "+fault.Quote(role)+" by "+v.Config.Origin("pack.role")+", has no policy of its own", "kxm-pack roles lists those that have one")
+		return
+	}
+	d.add(name, statusOK, detail, "")
+}
+
 func (d *doctor) instructions(v *project.View) {
 	if !anyInstructions(v) {
 		d.add("instructions", statusOff, "none of "+strings.Join(memory.InstructionFiles(), ", ")+" exists", "make the file that your agent reads, then kxm-memory sync")
@@ -189,99 +220,5 @@ func (d *doctor) instructions(v *project.View) {
 		d.add("instructions", statusMissing, "the memory block of "+plan.Stale()[0].Name+" is out of date", "kxm-memory sync")
 	default:
 		d.add("instructions", statusOK, "up to date", "")
-	}
-}
-
-// trust says which commit's list of signers counts, and why.
-func (d *doctor) trust(p *project.Place, v *project.View) {
-	const name, fix = "trust-point", "git remote set-head origin -a, or git config kxm.trustRef REF"
-	store, err := state.OpenStore(d.ctx, p.Repo, state.StoreOptions{Project: v.Config.Project, Folder: v.Dir, Now: d.s.Now})
-	switch {
-	case err != nil:
-		d.add(name, statusMissing, err.Error(), fix)
-	case !store.Trust.Point.Resolved:
-		d.add(name, statusMissing, "none, so no signature counts: "+store.Trust.Point.Why, fix)
-	default:
-		d.add(name, statusOK, store.Trust.Point.Name+", since "+store.Trust.Point.Why, "")
-	}
-}
-
-// signingKey says where a signature would come from.
-func (d *doctor) signingKey(p *project.Place) {
-	const name, fix = "signing-key", "git config gpg.format ssh, and git config user.signingKey FILE"
-	if key := d.s.Getenv("KXM_SIGNING_KEY"); key != "" {
-		d.add(name, statusOK, "KXM_SIGNING_KEY", "")
-		return
-	}
-	format, _, err := p.Repo.ConfigValue(d.ctx, "gpg.format")
-	if err != nil {
-		d.add(name, statusMissing, err.Error(), fix)
-		return
-	}
-	if key, ok, err := p.Repo.ConfigValue(d.ctx, "user.signingKey"); err == nil && ok && key != "" && format == "ssh" {
-		d.add(name, statusOK, "Git's user.signingKey", "")
-		return
-	}
-	if user := config.UserFile(d.s.Getenv); user != "" {
-		own := filepath.Join(filepath.Dir(user), "id_ed25519")
-		if info, err := os.Stat(own); err == nil && info.Mode().IsRegular() {
-			d.add(name, statusOK, own, "")
-			return
-		}
-	}
-	d.add(name, statusOff, "none: what needs a signature is refused", fix)
-}
-
-func (d *doctor) hook(p *project.Place) {
-	const name, fix = "hook", "kxm-memory hook install"
-	if p.Top == "" {
-		d.add(name, statusOff, "nothing is committed in a repository without a worktree", "")
-		return
-	}
-	dir, err := p.Repo.HooksDir(d.ctx)
-	if err != nil {
-		d.add(name, statusMissing, err.Error(), fix)
-		return
-	}
-	_, exists, ours, err := readHook(filepath.Join(dir, hookName))
-	switch {
-	case err != nil:
-		d.add(name, statusMissing, err.Error(), fix)
-	case ours:
-		d.add(name, statusOK, filepath.Join(dir, hookName), "")
-	case exists:
-		d.add(name, statusOff, "the pre-commit hook is another one; install keeps it and runs it first", fix)
-	default:
-		d.add(name, statusOff, "no pre-commit hook", fix)
-	}
-}
-
-// mergeDriver looks for both lines that switch the driver on.
-func (d *doctor) mergeDriver(p *project.Place, v *project.View) {
-	const name = "merge-driver"
-	const fix = "git config merge.kxm-memory.driver 'kxm-memory merge-block %O %A %B', and \"AGENTS.md merge=kxm-memory\" in .gitattributes"
-	_, driver, err := p.Repo.ConfigValue(d.ctx, "merge.kxm-memory.driver")
-	if err != nil {
-		d.add(name, statusMissing, err.Error(), fix)
-		return
-	}
-	var attributes []byte
-	if v.Root != nil {
-		attributes, _ = fs.ReadFile(v.Root, path.Join(v.Dir, ".gitattributes")) // absent is as good as empty
-		if v.Dir != "." {
-			top, _ := fs.ReadFile(v.Root, ".gitattributes")
-			attributes = slices.Concat(attributes, []byte("\n"), top)
-		}
-	}
-	named := strings.Contains(string(attributes), "merge=kxm-memory")
-	switch {
-	case driver && named:
-		d.add(name, statusOK, "kxm-memory", "")
-	case driver:
-		d.add(name, statusOff, "configured, but no file uses it in .gitattributes", fix)
-	case named:
-		d.add(name, statusOff, ".gitattributes names it, but it is not configured", fix)
-	default:
-		d.add(name, statusOff, "not used", fix)
 	}
 }

@@ -2,14 +2,13 @@ package main
 
 import (
 	"context"
-	"errors"
 	"path"
 	"strconv"
 
 	"kxm/lib/cli"
 	"kxm/lib/eventlog"
 	"kxm/lib/fault"
-	"kxm/lib/repo"
+	"kxm/lib/project"
 	"kxm/lib/signature"
 	"kxm/lib/state"
 )
@@ -91,16 +90,11 @@ func (d *desk) setup(ctx context.Context) []diagnosis {
 		}
 		all = append(all, diagnosis{Name: name, Status: status, Detail: maskText(fault.Printable(detail)), Fix: fix})
 	}
-	if version, err := repo.GitVersion(ctx); err != nil {
-		add("git", statusBroken, messageOf(err), "install Git 2.31 or newer")
-	} else {
-		add("git", statusOK, version, "")
+	tell := func(x project.Setup) {
+		add(x.Name, [...]string{project.Good: statusOK, project.Off: statusOff, project.Wrong: statusBroken}[x.Condition], x.Detail, x.Fix)
 	}
-	if point := d.Trust.Point; point.Resolved {
-		add("trust-point", statusOK, pointText(point), "")
-	} else {
-		add("trust-point", statusBroken, pointText(point), "git remote set-head origin -a, or git config kxm.trustRef REF")
-	}
+	tell(project.GitSetup(ctx))
+	tell(project.TrustPoint(d.Trust.Point).Setup())
 	file := path.Join(d.view.Dir, state.AllowedSignersFile)
 	switch n := d.Trust.Signers.Len(); {
 	case n > 0:
@@ -111,17 +105,7 @@ func (d *desk) setup(ctx context.Context) []diagnosis {
 	for _, p := range d.Trust.Problems {
 		all = append(all, diagnosis{Name: "signers", Status: statusOff, Path: file, Detail: "line " + strconv.Itoa(p.Line) + " grants nothing: " + maskText(p.Reason), Fix: "correct the line, and have it reviewed"})
 	}
-	key, err := signature.FindKey(ctx, keySource(ctx, d.s, d.Repo))
-	switch {
-	case fault.Is(err, fault.SigningKeyMissing):
-		add("signing-key", statusOff, "none: what must be signed is refused", "kxm-state init")
-	case err != nil:
-		add("signing-key", statusBroken, messageOf(err), hintOf(err))
-	case d.Trust.Signers.PersonOf(key.Key()) == 0:
-		add("signing-key", statusOff, key.String()+", which may not sign at the trust point", "kxm-state init, then commit and merge "+file)
-	default:
-		add("signing-key", statusOK, key.String(), "")
-	}
+	tell(project.KeySetup(ctx, project.KeySource(ctx, d.Repo, d.s.Dir, d.s.Getenv), file, func(k signature.Key) bool { return d.Trust.Signers.PersonOf(k) > 0 }))
 	if d.Trust.Format > state.FormatVersion {
 		add("format", statusBroken, "the project asks for store format "+strconv.Itoa(d.Trust.Format)+": this program only reads", "update kxm-state")
 	}
@@ -142,20 +126,4 @@ func storeChecks(findings []eventlog.Finding) []diagnosis {
 		all = append(all, diagnosis{Name: f.Rule, Status: status, Path: maskText(f.Path), Detail: maskText(f.Message), Fix: f.Hint})
 	}
 	return all
-}
-
-func messageOf(err error) string {
-	var e *fault.Error
-	if errors.As(err, &e) {
-		return e.Message
-	}
-	return err.Error()
-}
-
-func hintOf(err error) string {
-	var e *fault.Error
-	if errors.As(err, &e) {
-		return e.Hint
-	}
-	return ""
 }

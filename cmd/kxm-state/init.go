@@ -117,7 +117,7 @@ func (c *initCmd) principal(ctx context.Context, p *project.Place) (string, erro
 // key finds the key to allow, or makes it; made is its file then. With --dry-run a
 // key that would be made is the zero key.
 func (c *initCmd) key(ctx context.Context, s *cli.Session, p *project.Place) (key signature.Key, made string, err error) {
-	source := keySource(ctx, s, p.Repo)
+	source := project.KeySource(ctx, p.Repo, s.Dir, s.Getenv)
 	configured, err := signature.FindKey(ctx, source)
 	if c.Key == "" {
 		if !fault.Is(err, fault.SigningKeyMissing) || s.Getenv("KXM_SIGNING_KEY") != "" || source.ConfigDir == "" {

@@ -5,15 +5,12 @@ import (
 	"errors"
 	"io/fs"
 	"path"
-	"path/filepath"
 	"strings"
 
-	"kxm/lib/cli"
-	"kxm/lib/config"
 	"kxm/lib/eventlog"
 	"kxm/lib/fault"
 	"kxm/lib/item"
-	"kxm/lib/repo"
+	"kxm/lib/project"
 	"kxm/lib/signature"
 	"kxm/lib/state"
 )
@@ -30,25 +27,12 @@ type pen struct {
 func (p *pen) take(ctx context.Context, origin item.Origin) (state.Signing, error) {
 	if p.used == nil {
 		var err error
-		if p.key, err = signature.FindKey(ctx, keySource(ctx, p.d.s, p.d.Repo)); err != nil {
+		if p.key, err = signature.FindKey(ctx, project.KeySource(ctx, p.d.Repo, p.d.s.Dir, p.d.s.Getenv)); err != nil {
 			return state.Signing{}, err
 		}
 	}
 	p.used = &state.Signing{Key: p.key.Key(), Origin: origin}
 	return *p.used, nil
-}
-
-// keySource is where a key is looked for.
-func keySource(ctx context.Context, s *cli.Session, r *repo.Repo) signature.KeySource {
-	source := signature.KeySource{
-		Getenv:    s.Getenv,
-		GitConfig: func(key string) (string, bool, error) { return r.ConfigValue(ctx, key) },
-		Dir:       s.Dir,
-	}
-	if file := config.UserFile(s.Getenv); file != "" {
-		source.ConfigDir = filepath.Dir(file)
-	}
-	return source
 }
 
 // sign signs the drafts that are to be signed and tells what was signed.

@@ -6,6 +6,7 @@ import (
 
 	"kxm/lib/cli"
 	"kxm/lib/fault"
+	"kxm/lib/project"
 	"kxm/lib/state"
 )
 
@@ -74,13 +75,4 @@ func (d *desk) sayTrust() {
 }
 
 // pointText says which commit is trusted, and why.
-func pointText(p state.Point) string {
-	if !p.Resolved {
-		return "none, since " + p.Why
-	}
-	text := p.Name
-	if p.Commit != "" {
-		text += " (" + p.Commit[:12] + ")"
-	}
-	return text + ", since " + p.Why
-}
+func pointText(p state.Point) string { return project.TrustPoint(p).Setup().Detail }

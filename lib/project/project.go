@@ -3,7 +3,8 @@
 //
 // Start with [Find], which gives a [Place]; its methods give a [View]: the worktree,
 // the index or a commit, each with the configuration that counts there. It reads no
-// record; what stands in the folder is its callers' affair.
+// record; what stands in the folder is its callers' affair. A [Setup] is what the
+// programs' doctors say alike.
 package project
 
 import (
