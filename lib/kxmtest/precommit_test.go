@@ -86,6 +86,7 @@ lifecycle: active
 // TestPreCommitHooks commits in a repository that uses the hooks of
 // .pre-commit-hooks.yaml, which the real program builds and runs.
 func TestPreCommitHooks(t *testing.T) {
+	t.Parallel()
 	h := newHooked(t)
 	program := func(name string, args ...string) { h.run(t, 0, filepath.Join(installed(t), "bin", name), args...) }
 	sync := func() { program("kxm-memory", "sync") }

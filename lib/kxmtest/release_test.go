@@ -45,6 +45,7 @@ func copied(t *testing.T, dir string) {
 // without one, in another time zone, with other modes of new files, and with settings
 // of Go's that would change the binaries.
 func TestReleaseIsReproducible(t *testing.T) {
+	t.Parallel()
 	platform := runtime.GOOS + "/" + runtime.GOARCH
 	args := "9.8.7-test.1"
 	if !*long {
