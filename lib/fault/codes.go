@@ -160,6 +160,43 @@ const (
 	RefConflict Code = "ref_conflict"
 )
 
+// Codes of browser sessions on a Steel server.
+const (
+	SteelUsage            Code = "steel_usage"
+	SteelNoEndpoint       Code = "steel_no_endpoint"
+	SteelBadEndpoint      Code = "steel_bad_endpoint"
+	SteelInsecureEndpoint Code = "steel_insecure_endpoint"
+	SteelNoKey            Code = "steel_no_key"
+	SteelBadKey           Code = "steel_bad_key"
+	SteelUnauthorized     Code = "steel_unauthorized"
+	SteelTimeoutRange     Code = "steel_timeout_range"
+	SteelSessionAmbiguous Code = "steel_session_ambiguous"
+	SteelURLRefused       Code = "steel_url_refused"
+	SteelStateUnsafe      Code = "steel_state_unsafe"
+	SteelSessionNotFound  Code = "steel_session_not_found"
+	SteelHumanInControl   Code = "steel_human_in_control"
+	SteelTakeoverInvalid  Code = "steel_takeover_invalid"
+	SteelOrphansFound     Code = "steel_orphans_found"
+	SteelScrapeLive       Code = "steel_scrape_session_live"
+	SteelDoctorFailed     Code = "steel_doctor_failed"
+	SteelUnreachable      Code = "steel_unreachable"
+	SteelNotSteel         Code = "steel_not_steel"
+	SteelRedirected       Code = "steel_redirected"
+	SteelServerError      Code = "steel_server_error"
+	SteelKeyCommandFailed Code = "steel_key_command_failed"
+	SteelCreateFailed     Code = "steel_create_failed"
+	SteelIDMismatch       Code = "steel_id_mismatch"
+	SteelReleaseFailed    Code = "steel_release_failed"
+	SteelNavigationFailed Code = "steel_navigation_failed"
+	SteelBadResponse      Code = "steel_bad_response"
+	SteelStateCorrupt     Code = "steel_state_corrupt"
+	SteelEndpointBusy     Code = "steel_endpoint_busy"
+	SteelEndpointInUse    Code = "steel_endpoint_in_use"
+	SteelSessionBusy      Code = "steel_session_busy"
+	SteelRateLimited      Code = "steel_rate_limited"
+	SteelServerBusy       Code = "steel_server_busy"
+)
+
 // Info is what a code means to a caller.
 type Info struct {
 	Exit    int
@@ -279,6 +316,40 @@ var infos = map[Code]Info{
 	PromptNotRecorded:            {ExitNo, "no pack is recorded beside the run"},
 	PromptRecordFailed:           {ExitFailed, "the pack could not be recorded beside the run"},
 	PromptTextUnknown:            {ExitNo, "no fixed text has that id"},
+
+	SteelUsage:            {ExitUsage, "a name is taken by an open session or is no name, or a session is recorded already"},
+	SteelNoEndpoint:       {ExitUsage, "no Steel server is named; no request was made anywhere"},
+	SteelBadEndpoint:      {ExitUsage, "an address is not http or https with a host, or has user info, a query or a fragment"},
+	SteelInsecureEndpoint: {ExitUsage, "an address is clear text and not of this computer"},
+	SteelNoKey:            {ExitUsage, "the cloud needs an API key and none is configured"},
+	SteelBadKey:           {ExitUsage, "the API key is not 8 to 4096 printable ASCII characters"},
+	SteelUnauthorized:     {ExitUsage, "the server refused the key, or wants one"},
+	SteelTimeoutRange:     {ExitUsage, "a session's timeout is shorter than 10 s or longer than the largest one"},
+	SteelSessionAmbiguous: {ExitUsage, "several sessions are open and none is named"},
+	SteelURLRefused:       {ExitUsage, "only http, https and about:blank are navigated to"},
+	SteelStateUnsafe:      {ExitUsage, "a file or folder of the state is open to others, belongs to another user or is a symbolic link"},
+	SteelSessionNotFound:  {ExitNo, "no such session is recorded or live"},
+	SteelHumanInControl:   {ExitNo, "a person holds the session"},
+	SteelTakeoverInvalid:  {ExitNo, "the state of the session does not allow the verb"},
+	SteelOrphansFound:     {ExitNo, "sessions remain that nobody looks after"},
+	SteelScrapeLive:       {ExitNo, "a session is live, and the call would navigate its page away"},
+	SteelDoctorFailed:     {ExitNo, "a check failed"},
+	SteelUnreachable:      {ExitFailed, "the server could not be reached, or did not answer in time"},
+	SteelNotSteel:         {ExitFailed, "what answered is no Steel server"},
+	SteelRedirected:       {ExitFailed, "the server redirects, and a key is not carried elsewhere"},
+	SteelServerError:      {ExitFailed, "the server answered with an error"},
+	SteelKeyCommandFailed: {ExitFailed, "the key command failed, hung or did not print one line"},
+	SteelCreateFailed:     {ExitFailed, "the server did not create the session"},
+	SteelIDMismatch:       {ExitFailed, "the server answered with another session than was asked for, which was not touched"},
+	SteelReleaseFailed:    {ExitFailed, "the release could not be confirmed; the record was kept"},
+	SteelNavigationFailed: {ExitFailed, "the page could not be loaded"},
+	SteelBadResponse:      {ExitBadInput, "the server's answer to a call is not what it should be"},
+	SteelStateCorrupt:     {ExitBadInput, "a file of the state does not parse"},
+	SteelEndpointBusy:     {ExitRetry, "another program is changing the server's sessions"},
+	SteelEndpointInUse:    {ExitRetry, "the server has one browser, and another session is live in it"},
+	SteelSessionBusy:      {ExitRetry, "another program is using the session"},
+	SteelRateLimited:      {ExitRetry, "the server takes no more requests for now"},
+	SteelServerBusy:       {ExitRetry, "the server is not available for now: status 502, 503 or 504"},
 
 	LockHeld:    {ExitRetry, "another program holds a lock"},
 	RefMoved:    {ExitRetry, "a ref is not at the value that it was to be changed from"},
