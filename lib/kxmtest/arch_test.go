@@ -339,6 +339,15 @@ func TestLinkedPackages(t *testing.T) {
 		if got != string(want) {
 			t.Errorf("%s: the binary links other packages than %s lists; after review: go test ./lib/kxmtest -run TestLinkedPackages -update", dir, filepath.Base(list))
 		}
+		if filepath.Base(dir) == "kxm-steel" {
+			for _, p := range deps {
+				if strings.HasPrefix(p, "github.com/go-git/") || p == "kxm/lib/repo" {
+					t.Errorf("kxm-steel reads no repository but links %s", p)
+				}
+			}
+		} else if slices.Contains(deps, "net/http") {
+			t.Errorf("%s links net/http, which is kxm-steel's alone", filepath.Base(dir))
+		}
 		if filepath.Base(dir) == "kxm-pack" {
 			for _, p := range deps {
 				if p == "net" || p == "os/exec" || strings.HasPrefix(p, "github.com/go-git/") {

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"time"
+
+	"kxm/lib/cli"
+	"kxm/lib/fault"
+	"kxm/lib/steel"
+)
+
+const description = `Open and release browser sessions on a Steel server.
+
+The server is named by STEEL_API_URL or steel.apiUrl in the user's configuration; a
+repository's configuration cannot name one. The key comes from STEEL_API_KEY or a key
+command, and is printed nowhere. No program stays behind: each command looks at the
+server and at the state on disk, does one thing and ends.
+
+  kxm-steel doctor
+  SESSION_ID=$(kxm-steel session start | jq -r .id)
+  trap 'kxm-steel session release "$SESSION_ID"' EXIT
+
+The open-source server has one browser and keeps its profile: cookies and storage of a
+session are there in the next one. It also ends whatever session is current, whichever
+id it is told; every release here looks first.`
+
+// grammar is the command line.
+type grammar struct {
+	cli.Globals
+
+	Session    sessionCmd    `cmd:"" help:"Start, list, show, adopt, release and sweep up sessions."`
+	Scrape     scrapeCmd     `cmd:"" help:"Print the text of one page, without a session."`
+	Screenshot screenshotCmd `cmd:"" help:"Write a picture of one page, without a session."`
+	Doctor     doctorCmd     `cmd:"" help:"Check configuration, key, server and state; change nothing."`
+}
+
+// sessionCmd is the verbs about sessions.
+type sessionCmd struct {
+	Start   startCmd   `cmd:"" help:"Create a session and record it."`
+	List    listCmd    `cmd:"" help:"Print what server and records know, one session a line."`
+	Show    showCmd    `cmd:"" help:"Print one session with its history."`
+	Adopt   adoptCmd   `cmd:"" help:"Record a live session that something else created."`
+	Release releaseCmd `cmd:"" help:"End a session."`
+	Sweep   sweepCmd   `cmd:"" help:"Look for sessions that nobody looks after; with --release end them."`
+}
+
+// duration is a flag's: 300000 (milliseconds), 300s or 5m.
+type duration time.Duration
+
+// UnmarshalText reads it.
+func (d *duration) UnmarshalText(text []byte) error {
+	v, err := steel.ParseDuration(string(text))
+	if err != nil {
+		return fault.New(fault.Usage, "%s is no duration", fault.Quote(string(text))).WithHint("300000 (milliseconds), 300s or 5m")
+	}
+	*d = duration(v)
+	return nil
+}
+
+// changing is the flag of what changes the server.
+type changing struct {
+	LockWait duration `placeholder:"D" default:"10s" help:"How long to wait for another program that is changing the server's sessions."`
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"kxm/lib/cli"
+	"kxm/lib/kxmtest"
+	"kxm/lib/steel/steeltest"
+)
+
+func TestMain(m *testing.M) {
+	audited := kxmtest.Audited(func(p kxmtest.Process) int {
+		return cli.Run(program(), p.Args, cli.Streams{In: p.In, Out: p.Out, Err: p.Err, Getenv: os.Getenv, Dir: p.Dir, Now: p.Now})
+	})
+	maps.Copy(kxmtest.Commands, map[string]func(*testscript.TestScript, bool, []string){"fake": fake})
+	// The second dies of the signals that it gets, as the program does.
+	kxmtest.Main(m, map[string]func(){"kxm-steel": audited, "kxm-steel-alone": main})
+}
+
+func TestScripts(t *testing.T) {
+	kxmtest.RunScripts(t, "testdata/script")
+}
+
+// fakes are the servers of the scripts that run, by their working directory.
+var fakes sync.Map
+
+// fake is the scripts' command for a Steel server:
+//
+//	fake start                start one, and set STEEL_API_URL
+//	fake set KNOB=VALUE…      turn knobs of steeltest.Server
+//	fake foreign              start a session as somebody else, and set FOREIGN
+//	fake live [ID…]           want exactly these sessions to be live
+//	fake count METHOD PATH N  want so many requests
+//	fake hides TEXT           want no address or body of a request to hold the text
+//	fake stop                 end it; its address answers no more
+func fake(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: fake VERB [ARGS…]")
+	}
+	if args[0] == "start" {
+		s := steeltest.New(kxmtest.Now)
+		fakes.Store(ts.Getenv("WORK"), s)
+		ts.Setenv("STEEL_API_URL", s.URL)
+		ts.Defer(func() {
+			if c := s.Complaints(); len(c) > 0 {
+				ts.Logf("calls overlapped: %v", c)
+				ts.Fatalf("calls that change the server overlapped")
+			}
+			if _, open := fakes.LoadAndDelete(ts.Getenv("WORK")); open {
+				s.Close()
+			}
+		})
+		return
+	}
+	v, ok := fakes.Load(ts.Getenv("WORK"))
+	if !ok {
+		ts.Fatalf("fake: no server was started")
+	}
+	s := v.(*steeltest.Server)
+	switch args[0] {
+	case "set":
+		for _, kv := range args[1:] {
+			knob, value, _ := strings.Cut(kv, "=")
+			s.Set(knob, value)
+		}
+	case "foreign":
+		ts.Setenv("FOREIGN", s.Foreign())
+	case "live":
+		if got := s.Live(); !slices.Equal(got, args[1:]) {
+			ts.Fatalf("live are %v, want %v", got, args[1:])
+		}
+	case "count":
+		if got := s.Count(args[1], args[2]); strconv.Itoa(got) != args[3] {
+			ts.Fatalf("%d requests %s %s, want %s", got, args[1], args[2], args[3])
+		}
+	case "hides":
+		for _, r := range s.Requests() {
+			if strings.Contains(r.Path+"?"+r.Query+r.Body, args[1]) {
+				ts.Fatalf("%s %s?%s holds the text", r.Method, r.Path, r.Query)
+			}
+		}
+	case "stop":
+		fakes.Delete(ts.Getenv("WORK"))
+		s.Close()
+	default:
+		ts.Fatalf("fake: unknown verb %s", args[0])
+	}
+}

@@ -1,0 +1,188 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"kxm/lib/kxmtest"
+	"kxm/lib/steel/steeltest"
+)
+
+// client is one person's programs: an environment with a state folder.
+type client struct {
+	server *steeltest.Server
+	env    []string
+}
+
+func newClient(t *testing.T, env ...string) *client {
+	t.Helper()
+	server := steeltest.New(time.Now)
+	t.Cleanup(func() {
+		if c := server.Complaints(); len(c) > 0 {
+			t.Errorf("calls overlapped: %v", c)
+		}
+		server.Close()
+	})
+	all := append(kxmtest.GitEnv(t.TempDir()), "STEEL_API_URL="+server.URL, "KXM_STEEL_STATE="+filepath.Join(t.TempDir(), "state"))
+	return &client{server, append(all, env...)}
+}
+
+// ended is what came of a program.
+type ended struct {
+	status         int // -1 for a death by signal
+	signal         syscall.Signal
+	stdout, stderr string
+}
+
+// start starts the program; the function waits for its end.
+func (c *client) start(t *testing.T, args ...string) (*exec.Cmd, func() ended) {
+	t.Helper()
+	cmd := exec.Command("kxm-steel-alone", args...)
+	cmd.Env = c.env
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return cmd, func() ended {
+		err := cmd.Wait()
+		var exit *exec.ExitError
+		if err != nil && !errors.As(err, &exit) {
+			t.Error(err)
+		}
+		status := cmd.ProcessState.Sys().(syscall.WaitStatus)
+		e := ended{status: cmd.ProcessState.ExitCode(), stdout: out.String(), stderr: errs.String()}
+		if status.Signaled() {
+			e.signal = status.Signal()
+		}
+		return e
+	}
+}
+
+func (c *client) run(t *testing.T, args ...string) ended {
+	t.Helper()
+	_, wait := c.start(t, args...)
+	return wait()
+}
+
+// Of two programs that start a session at once one wins, each time, and the server
+// gets one create and no overlapping call.
+func TestTwoStartsRaceForOneServer(t *testing.T) {
+	c := newClient(t)
+	const rounds = 50
+	for round := range rounds {
+		var results [2]ended
+		var both sync.WaitGroup
+		for i := range results {
+			_, wait := c.start(t, "session", "start")
+			both.Go(func() { results[i] = wait() })
+		}
+		both.Wait()
+		won := results[0]
+		if results[1].status == 0 {
+			won, results[1] = results[1], results[0]
+		}
+		if lost := results[1]; won.status != 0 || lost.status != 5 || !strings.Contains(lost.stderr, "[steel_endpoint_in_use]") || lost.stdout != "" {
+			t.Fatalf("round %d: %+v and %+v", round, won, lost)
+		}
+		if e := c.run(t, "session", "release"); e.status != 0 || !strings.Contains(e.stdout, `"released":true`) {
+			t.Fatalf("round %d: %+v", round, e)
+		}
+	}
+	if n := c.server.Count("POST", "/v1/sessions"); n != 2*rounds {
+		t.Errorf("%d calls changed the server in %d rounds", n, rounds)
+	}
+}
+
+func TestAnInterruptedStartDiesOfTheSignalAndLeavesNoSession(t *testing.T) {
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		c := newClient(t)
+		c.server.Set("delay", "500ms")
+		cmd, wait := c.start(t, "session", "start")
+		for c.server.Count("POST", "/v1/sessions") == 0 {
+			time.Sleep(5 * time.Millisecond)
+		}
+		if err := cmd.Process.Signal(sig); err != nil {
+			t.Fatal(err)
+		}
+		if e := wait(); e.signal != sig || e.stdout != "" || e.stderr != "" {
+			t.Errorf("%v: %+v", sig, e)
+		}
+		if live := c.server.Live(); len(live) != 0 {
+			t.Errorf("%v: %v live on", sig, live)
+		}
+		if e := c.run(t, "session", "sweep"); e.status != 0 || e.stdout != "" {
+			t.Errorf("%v: an orphan is left: %+v", sig, e)
+		}
+	}
+}
+
+// Killed between the create and its answer, the record says what is going on, and the
+// lock dies with its holder.
+func TestAKilledStartIsSweptUp(t *testing.T) {
+	c := newClient(t)
+	c.server.Set("delay", "300ms")
+	cmd, wait := c.start(t, "session", "start")
+	for c.server.Count("POST", "/v1/sessions") == 0 {
+		time.Sleep(5 * time.Millisecond)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	wait()
+	for len(c.server.Live()) == 0 { // the server goes on without its client
+		time.Sleep(5 * time.Millisecond)
+	}
+	if e := c.run(t, "session", "sweep"); e.status != 1 || !strings.Contains(e.stdout, `"kind":"unfinished"`) {
+		t.Errorf("%+v", e)
+	}
+	if e := c.run(t, "session", "sweep", "--release"); e.status != 0 || len(c.server.Live()) != 0 {
+		t.Errorf("%+v; live %v", e, c.server.Live())
+	}
+}
+
+// A key that a command prints stands in no argument and no environment of the program.
+func TestTheKeyIsInNoArgument(t *testing.T) {
+	if _, err := os.Stat("/proc/self/cmdline"); err != nil {
+		t.Skip("needs /proc")
+	}
+	const key = "the-key-of-the-test"
+	mark := filepath.Join(t.TempDir(), "mark")
+	command, err := json.Marshal([]string{"sh", "-c", "printf " + key[:8] + "; printf '%s\n' " + key[8:] + "; touch " + mark})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newClient(t, "KXM_STEEL_KEY_COMMAND="+string(command))
+	c.server.Set("key", key)
+	c.server.Set("delay", "500ms")
+	cmd, wait := c.start(t, "session", "start")
+	for c.server.Count("POST", "/v1/sessions") == 0 {
+		time.Sleep(5 * time.Millisecond)
+	}
+	line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(cmd.Process.Pid), "cmdline"))
+	if err != nil || bytes.Contains(line, []byte(key)) || !bytes.Contains(line, []byte("start")) {
+		t.Errorf("the arguments are %q, %v", line, err)
+	}
+	environ, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(cmd.Process.Pid), "environ"))
+	if err != nil || bytes.Contains(environ, []byte(key)) {
+		t.Errorf("the key is in the environment: %v", err)
+	}
+	if e := wait(); e.status != 0 || strings.Contains(e.stdout+e.stderr, key) {
+		t.Errorf("%+v", e)
+	}
+	if _, err := os.Stat(mark); err != nil {
+		t.Error("the key command did not run")
+	}
+}
