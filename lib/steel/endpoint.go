@@ -140,9 +140,16 @@ func (e *Endpoint) sendOnce(ctx context.Context, c call) (*reply, error) {
 
 // roundTrip sends a call and returns whatever the answer is.
 func (e *Endpoint) roundTrip(ctx context.Context, c call) (*reply, error) {
+	key := ""
+	if !c.bare {
+		var err error
+		if key, err = e.Key(ctx); err != nil { // its command has a limit of its own
+			return nil, err
+		}
+	}
 	limited, cancel := context.WithTimeout(ctx, c.limit)
 	defer cancel()
-	request, err := e.request(limited, &c)
+	request, err := e.request(limited, &c, key)
 	if err != nil {
 		return nil, err
 	}
@@ -165,14 +172,7 @@ func (e *Endpoint) roundTrip(ctx context.Context, c call) (*reply, error) {
 	return r, nil
 }
 
-func (e *Endpoint) request(ctx context.Context, c *call) (*http.Request, error) {
-	key := ""
-	if !c.bare {
-		var err error
-		if key, err = e.Key(ctx); err != nil {
-			return nil, err
-		}
-	}
+func (e *Endpoint) request(ctx context.Context, c *call, key string) (*http.Request, error) {
 	var body io.Reader
 	if c.body != nil {
 		raw, err := ndjson.Marshal(c.body)

@@ -150,6 +150,22 @@ func TestAnInterruptedStartLeavesNoSession(t *testing.T) {
 	}
 }
 
+// An interruption before the create sends none, also where nothing was asked before.
+func TestAnInterruptionBeforeTheCreateSendsNone(t *testing.T) {
+	t.Parallel()
+	for _, env := range [][]string{nil, {"KXM_STEEL_MODE=cloud", "KXM_STEEL_CDP_BASE=ws://127.0.0.1:1", "STEEL_API_KEY=a-key-of-mine"}} {
+		s, server := newService(t, env...)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := s.Start(ctx, &StartOptions{}); !errors.Is(err, context.Canceled) {
+			t.Errorf("%v", err)
+		}
+		if rs, err := s.Store.Records(); err != nil || len(rs.All) != 0 || server.Count("POST", "/") != 0 {
+			t.Errorf("%+v, %v, %d calls", rs, err, server.Count("POST", "/"))
+		}
+	}
+}
+
 func TestAReleaseThatHangsKeepsTheRecord(t *testing.T) {
 	t.Parallel()
 	s, server := newService(t)

@@ -232,6 +232,9 @@ func (s *Service) serverTime(list *Listing) time.Time {
 // create asks for the session; its record is on the disk before. The caller holds both
 // locks.
 func (s *Service) create(ctx context.Context, r *Record, body *Creation) (*Started, error) {
+	if err := ctx.Err(); err != nil { // making room may have taken long
+		return nil, err
+	}
 	s.begin(r, "session start")
 	if err := s.Store.Write(r); err != nil {
 		return nil, err
