@@ -253,10 +253,14 @@ func (c *sweepCmd) Run(s *cli.Session) error {
 		if eerr := emitAll(d, found.Orphans); eerr != nil || err != nil {
 			return firstOf(err, eerr)
 		}
-		if n := found.Remaining(); n > 0 {
+		switch n := found.Remaining(); n {
+		case 0:
+			return nil
+		case 1:
+			return fault.New(fault.SteelOrphansFound, "1 session remains that nobody looks after")
+		default:
 			return fault.New(fault.SteelOrphansFound, "%d sessions remain that nobody looks after", n)
 		}
-		return nil
 	})
 }
 
