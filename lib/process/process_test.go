@@ -48,7 +48,7 @@ var jobs = map[string]func(){
 	"tick": func() {
 		for range 8 {
 			fmt.Println("tick")
-			time.Sleep(50 * time.Millisecond)
+			time.Sleep(400 * time.Millisecond)
 		}
 	},
 	"dawdle": func() { time.Sleep(400 * time.Millisecond) },
@@ -83,11 +83,28 @@ func TestMain(m *testing.M) {
 		job()
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	os.Exit(runAll(m))
+}
+
+// coverage is what a child is told of where its coverage goes: without a place it
+// complains on standard error. It is empty unless coverage is measured.
+var coverage []string
+
+func runAll(m *testing.M) int {
+	if testing.CoverMode() != "" {
+		dir, err := os.MkdirTemp("", "kxm-process-")
+		if err != nil {
+			panic(err)
+		}
+		defer os.RemoveAll(dir)
+		coverage = []string{"GOCOVERDIR=" + dir}
+	}
+	return m.Run()
 }
 
 func job(name string) Command {
-	return Command{Argv: []string{os.Args[0]}, Env: []string{"KXM_PROCESS_JOB=" + name, "GORACE=atexit_sleep_ms=0"}, Hard: time.Minute}
+	env := []string{"KXM_PROCESS_JOB=" + name, "GORACE=atexit_sleep_ms=0"}
+	return Command{Argv: []string{os.Args[0]}, Env: append(env, coverage...), Hard: time.Minute}
 }
 
 // mustRun runs a command that has to start and to end within limit.
@@ -162,13 +179,14 @@ func TestClocksEndAHangingCommand(t *testing.T) {
 	}{
 		{"hang", 300 * time.Millisecond, 0, HardLimit, syscall.SIGTERM, -1},
 		{"hang", time.Minute, 300 * time.Millisecond, IdleLimit, syscall.SIGTERM, -1},
-		{"deaf", 300 * time.Millisecond, 0, HardLimit, syscall.SIGKILL, -1},
-		{"polite", 300 * time.Millisecond, 0, HardLimit, nil, 3},
+		// These need time to say what they do with a signal.
+		{"deaf", 3 * time.Second, 0, HardLimit, syscall.SIGKILL, -1},
+		{"polite", 3 * time.Second, 0, HardLimit, nil, 3},
 	} {
 		t.Run(c.job+", "+string(c.ending), func(t *testing.T) {
 			t.Parallel()
 			command := job(c.job)
-			command.Hard, command.Idle, command.Grace = c.hard, c.idle, 500*time.Millisecond
+			command.Hard, command.Idle, command.Grace = c.hard, c.idle, time.Second
 			r := mustRun(t, t.Context(), command, 20*time.Second)
 			if r.Ending != c.ending || r.Signal != c.signal || r.Status != c.status {
 				t.Errorf("%s, signal %v, status %d", r.Ending, r.Signal, r.Status)
@@ -192,8 +210,8 @@ func TestContextEndsTheCommand(t *testing.T) {
 }
 
 func TestOutputRestartsTheIdleClock(t *testing.T) {
-	c := job("tick") // 400 ms in all
-	c.Idle = 300 * time.Millisecond
+	c := job("tick") // 3.2 s in all
+	c.Idle = 2 * time.Second
 	if r := mustRun(t, t.Context(), c, time.Minute); r.Ending != Exited || strings.Count(string(r.Stdout.Bytes), "tick") != 8 {
 		t.Errorf("%+v", r)
 	}
