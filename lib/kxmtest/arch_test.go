@@ -43,6 +43,7 @@ var owners = map[string][]string{
 	"github.com/rogpeppe/go-internal": {"lib/kxmtest"},
 	"github.com/zricethezav/gitleaks": {}, // its rules are data; only tests import it
 	"github.com/hiddeco/sshsig":       {"lib/signature"},
+	"github.com/coder/websocket":      {"lib/cdp"},
 	"golang.org/x/crypto":             {"lib/signature"},
 	"golang.org/x/text":               nil,
 	"golang.org/x/sys":                nil,
