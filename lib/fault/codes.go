@@ -162,39 +162,75 @@ const (
 
 // Codes of browser sessions on a Steel server.
 const (
-	SteelUsage            Code = "steel_usage"
-	SteelNoEndpoint       Code = "steel_no_endpoint"
-	SteelBadEndpoint      Code = "steel_bad_endpoint"
-	SteelInsecureEndpoint Code = "steel_insecure_endpoint"
-	SteelNoKey            Code = "steel_no_key"
-	SteelBadKey           Code = "steel_bad_key"
-	SteelUnauthorized     Code = "steel_unauthorized"
-	SteelTimeoutRange     Code = "steel_timeout_range"
-	SteelSessionAmbiguous Code = "steel_session_ambiguous"
-	SteelURLRefused       Code = "steel_url_refused"
-	SteelStateUnsafe      Code = "steel_state_unsafe"
-	SteelSessionNotFound  Code = "steel_session_not_found"
-	SteelHumanInControl   Code = "steel_human_in_control"
-	SteelTakeoverInvalid  Code = "steel_takeover_invalid"
-	SteelOrphansFound     Code = "steel_orphans_found"
-	SteelScrapeLive       Code = "steel_scrape_session_live"
-	SteelDoctorFailed     Code = "steel_doctor_failed"
-	SteelUnreachable      Code = "steel_unreachable"
-	SteelNotSteel         Code = "steel_not_steel"
-	SteelRedirected       Code = "steel_redirected"
-	SteelServerError      Code = "steel_server_error"
-	SteelKeyCommandFailed Code = "steel_key_command_failed"
-	SteelCreateFailed     Code = "steel_create_failed"
-	SteelIDMismatch       Code = "steel_id_mismatch"
-	SteelReleaseFailed    Code = "steel_release_failed"
-	SteelNavigationFailed Code = "steel_navigation_failed"
-	SteelBadResponse      Code = "steel_bad_response"
-	SteelStateCorrupt     Code = "steel_state_corrupt"
-	SteelEndpointBusy     Code = "steel_endpoint_busy"
-	SteelEndpointInUse    Code = "steel_endpoint_in_use"
-	SteelSessionBusy      Code = "steel_session_busy"
-	SteelRateLimited      Code = "steel_rate_limited"
-	SteelServerBusy       Code = "steel_server_busy"
+	SteelUsage             Code = "steel_usage"
+	SteelNoEndpoint        Code = "steel_no_endpoint"
+	SteelBadEndpoint       Code = "steel_bad_endpoint"
+	SteelInsecureEndpoint  Code = "steel_insecure_endpoint"
+	SteelNoKey             Code = "steel_no_key"
+	SteelBadKey            Code = "steel_bad_key"
+	SteelUnauthorized      Code = "steel_unauthorized"
+	SteelTimeoutRange      Code = "steel_timeout_range"
+	SteelSessionAmbiguous  Code = "steel_session_ambiguous"
+	SteelURLRefused        Code = "steel_url_refused"
+	SteelStateUnsafe       Code = "steel_state_unsafe"
+	SteelSessionNotFound   Code = "steel_session_not_found"
+	SteelHumanInControl    Code = "steel_human_in_control"
+	SteelTakeoverInvalid   Code = "steel_takeover_invalid"
+	SteelOrphansFound      Code = "steel_orphans_found"
+	SteelScrapeLive        Code = "steel_scrape_session_live"
+	SteelDoctorFailed      Code = "steel_doctor_failed"
+	SteelUnreachable       Code = "steel_unreachable"
+	SteelNotSteel          Code = "steel_not_steel"
+	SteelRedirected        Code = "steel_redirected"
+	SteelServerError       Code = "steel_server_error"
+	SteelKeyCommandFailed  Code = "steel_key_command_failed"
+	SteelCreateFailed      Code = "steel_create_failed"
+	SteelIDMismatch        Code = "steel_id_mismatch"
+	SteelReleaseFailed     Code = "steel_release_failed"
+	SteelNavigationFailed  Code = "steel_navigation_failed"
+	SteelBadResponse       Code = "steel_bad_response"
+	SteelStateCorrupt      Code = "steel_state_corrupt"
+	SteelEndpointBusy      Code = "steel_endpoint_busy"
+	SteelEndpointInUse     Code = "steel_endpoint_in_use"
+	SteelSessionBusy       Code = "steel_session_busy"
+	SteelRateLimited       Code = "steel_rate_limited"
+	SteelServerBusy        Code = "steel_server_busy"
+	SteelSecretInArgv      Code = "steel_secret_in_argv"
+	SteelFileUnreadable    Code = "steel_file_unreadable"
+	SteelSessionGone       Code = "steel_session_gone"
+	SteelSessionExpired    Code = "steel_session_expired"
+	SteelNotAuthenticated  Code = "steel_not_authenticated"
+	SteelWipeIncomplete    Code = "steel_wipe_incomplete"
+	SteelTargetNotFound    Code = "steel_target_not_found"
+	SteelTargetAmbiguous   Code = "steel_target_ambiguous"
+	SteelTargetHidden      Code = "steel_target_hidden"
+	SteelTargetCovered     Code = "steel_target_covered"
+	SteelTargetDisabled    Code = "steel_target_disabled"
+	SteelTargetReadOnly    Code = "steel_target_not_editable"
+	SteelTargetKind        Code = "steel_target_kind"
+	SteelOptionNotFound    Code = "steel_option_not_found"
+	SteelValueDiffers      Code = "steel_value_differs"
+	SteelRefUnknown        Code = "steel_ref_unknown"
+	SteelRefStale          Code = "steel_ref_stale"
+	SteelTabLost           Code = "steel_tab_lost"
+	SteelTabNotFound       Code = "steel_tab_not_found"
+	SteelNoHistory         Code = "steel_no_history"
+	SteelWaitUnmet         Code = "steel_wait_unmet"
+	SteelEvalThrew         Code = "steel_eval_threw"
+	SteelHTTPStatus        Code = "steel_http_status"
+	SteelTooLarge          Code = "steel_too_large"
+	SteelUnsupported       Code = "steel_unsupported"
+	SteelNoBrowser         Code = "steel_no_browser"
+	SteelHostRejected      Code = "steel_host_rejected"
+	SteelConnectionLost    Code = "steel_connection_lost"
+	SteelBrowserRestarted  Code = "steel_browser_restarted"
+	SteelTabStuck          Code = "steel_tab_stuck"
+	SteelTabCrashed        Code = "steel_tab_crashed"
+	SteelRecoverFailed     Code = "steel_recover_failed"
+	SteelNavigationTimeout Code = "steel_navigation_timeout"
+	SteelTimeout           Code = "steel_timeout"
+	SteelBadContext        Code = "steel_bad_context"
+	SteelTakeoverPending   Code = "steel_takeover_pending"
 )
 
 // Info is what a code means to a caller.
@@ -317,39 +353,75 @@ var infos = map[Code]Info{
 	PromptRecordFailed:           {ExitFailed, "the pack could not be recorded beside the run"},
 	PromptTextUnknown:            {ExitNo, "no fixed text has that id"},
 
-	SteelUsage:            {ExitUsage, "a name is taken by an open session or is no name, or a session is recorded already"},
-	SteelNoEndpoint:       {ExitUsage, "no Steel server is named; no request was made anywhere"},
-	SteelBadEndpoint:      {ExitUsage, "an address is not http or https with a host, or has user info, a query or a fragment"},
-	SteelInsecureEndpoint: {ExitUsage, "an address is clear text and not of this computer"},
-	SteelNoKey:            {ExitUsage, "the cloud needs an API key and none is configured"},
-	SteelBadKey:           {ExitUsage, "the API key is not 8 to 4096 printable ASCII characters"},
-	SteelUnauthorized:     {ExitUsage, "the server refused the key, or wants one"},
-	SteelTimeoutRange:     {ExitUsage, "a session's timeout is shorter than 10 s or longer than the largest one"},
-	SteelSessionAmbiguous: {ExitUsage, "several sessions are open and none is named"},
-	SteelURLRefused:       {ExitUsage, "only http, https and about:blank are navigated to"},
-	SteelStateUnsafe:      {ExitUsage, "a file or folder of the state is open to others, belongs to another user or is a symbolic link"},
-	SteelSessionNotFound:  {ExitNo, "no such session is recorded or live"},
-	SteelHumanInControl:   {ExitNo, "a person holds the session"},
-	SteelTakeoverInvalid:  {ExitNo, "the state of the session does not allow the verb"},
-	SteelOrphansFound:     {ExitNo, "sessions remain that nobody looks after"},
-	SteelScrapeLive:       {ExitNo, "a session is live, and the call would navigate its page away"},
-	SteelDoctorFailed:     {ExitNo, "a check failed"},
-	SteelUnreachable:      {ExitFailed, "the server could not be reached, or did not answer in time"},
-	SteelNotSteel:         {ExitFailed, "what answered is no Steel server"},
-	SteelRedirected:       {ExitFailed, "the server redirects, and a key is not carried elsewhere"},
-	SteelServerError:      {ExitFailed, "the server answered with an error"},
-	SteelKeyCommandFailed: {ExitFailed, "the key command failed, hung or did not print one line"},
-	SteelCreateFailed:     {ExitFailed, "the server did not create the session"},
-	SteelIDMismatch:       {ExitFailed, "the server answered with another session than was asked for, which was not touched"},
-	SteelReleaseFailed:    {ExitFailed, "the release could not be confirmed; the record was kept"},
-	SteelNavigationFailed: {ExitFailed, "the page could not be loaded"},
-	SteelBadResponse:      {ExitBadInput, "the server's answer to a call is not what it should be"},
-	SteelStateCorrupt:     {ExitBadInput, "a file of the state does not parse"},
-	SteelEndpointBusy:     {ExitRetry, "another program is changing the server's sessions"},
-	SteelEndpointInUse:    {ExitRetry, "the server has one browser, and another session is live in it"},
-	SteelSessionBusy:      {ExitRetry, "another program is using the session"},
-	SteelRateLimited:      {ExitRetry, "the server takes no more requests for now"},
-	SteelServerBusy:       {ExitRetry, "the server is not available for now: status 502, 503 or 504"},
+	SteelUsage:             {ExitUsage, "a name is taken by an open session or is no name, or a session is recorded already"},
+	SteelNoEndpoint:        {ExitUsage, "no Steel server is named; no request was made anywhere"},
+	SteelBadEndpoint:       {ExitUsage, "an address is not http or https with a host, or has user info, a query or a fragment"},
+	SteelInsecureEndpoint:  {ExitUsage, "an address is clear text and not of this computer"},
+	SteelNoKey:             {ExitUsage, "the cloud needs an API key and none is configured"},
+	SteelBadKey:            {ExitUsage, "the API key is not 8 to 4096 printable ASCII characters"},
+	SteelUnauthorized:      {ExitUsage, "the server refused the key, or wants one"},
+	SteelTimeoutRange:      {ExitUsage, "a session's timeout is shorter than 10 s or longer than the largest one"},
+	SteelSessionAmbiguous:  {ExitUsage, "several sessions are open and none is named"},
+	SteelURLRefused:        {ExitUsage, "only http, https and about:blank are navigated to"},
+	SteelStateUnsafe:       {ExitUsage, "a file or folder of the state is open to others, belongs to another user or is a symbolic link"},
+	SteelSessionNotFound:   {ExitNo, "no such session is recorded or live"},
+	SteelHumanInControl:    {ExitNo, "a person holds the session"},
+	SteelTakeoverInvalid:   {ExitNo, "the state of the session does not allow the verb"},
+	SteelOrphansFound:      {ExitNo, "sessions remain that nobody looks after"},
+	SteelScrapeLive:        {ExitNo, "a session is live, and the call would navigate its page away"},
+	SteelDoctorFailed:      {ExitNo, "a check failed"},
+	SteelUnreachable:       {ExitFailed, "the server could not be reached, or did not answer in time"},
+	SteelNotSteel:          {ExitFailed, "what answered is no Steel server"},
+	SteelRedirected:        {ExitFailed, "the server redirects, and a key is not carried elsewhere"},
+	SteelServerError:       {ExitFailed, "the server answered with an error"},
+	SteelKeyCommandFailed:  {ExitFailed, "the key command failed, hung or did not print one line"},
+	SteelCreateFailed:      {ExitFailed, "the server did not create the session"},
+	SteelIDMismatch:        {ExitFailed, "the server answered with another session than was asked for, which was not touched"},
+	SteelReleaseFailed:     {ExitFailed, "the release could not be confirmed; the record was kept"},
+	SteelNavigationFailed:  {ExitFailed, "the page could not be loaded"},
+	SteelBadResponse:       {ExitBadInput, "the server's answer to a call is not what it should be"},
+	SteelStateCorrupt:      {ExitBadInput, "a file of the state does not parse"},
+	SteelEndpointBusy:      {ExitRetry, "another program is changing the server's sessions"},
+	SteelEndpointInUse:     {ExitRetry, "the server has one browser, and another session is live in it"},
+	SteelSessionBusy:       {ExitRetry, "another program is using the session"},
+	SteelRateLimited:       {ExitRetry, "the server takes no more requests for now"},
+	SteelServerBusy:        {ExitRetry, "the server is not available for now: status 502, 503 or 504"},
+	SteelSecretInArgv:      {ExitUsage, "a password-like field is filled from an argument, which other programs can see"},
+	SteelFileUnreadable:    {ExitUsage, "a file that is to be sent to the page cannot be read"},
+	SteelSessionGone:       {ExitNo, "the session is over, or the server has another one in its place"},
+	SteelSessionExpired:    {ExitNo, "the session's deadline has passed"},
+	SteelNotAuthenticated:  {ExitNo, "a condition that shows the person's work done does not hold"},
+	SteelWipeIncomplete:    {ExitNo, "cookies, storage or tabs of the session could not all be removed"},
+	SteelTargetNotFound:    {ExitNo, "nothing on the page matches the target"},
+	SteelTargetAmbiguous:   {ExitNo, "several elements match the target"},
+	SteelTargetHidden:      {ExitNo, "the target is not visible"},
+	SteelTargetCovered:     {ExitNo, "something else lies over the target"},
+	SteelTargetDisabled:    {ExitNo, "the target is disabled"},
+	SteelTargetReadOnly:    {ExitNo, "the target takes no text"},
+	SteelTargetKind:        {ExitNo, "the target is of another kind than the verb is for"},
+	SteelOptionNotFound:    {ExitNo, "the list has no such option"},
+	SteelValueDiffers:      {ExitNo, "the field holds another value than was put in"},
+	SteelRefUnknown:        {ExitNo, "no such reference was given out, or it was dropped"},
+	SteelRefStale:          {ExitNo, "the page changed since the snapshot"},
+	SteelTabLost:           {ExitNo, "the recorded tab is not in the browser any more"},
+	SteelTabNotFound:       {ExitNo, "the session has no such tab"},
+	SteelNoHistory:         {ExitNo, "the tab has no page to go back to"},
+	SteelWaitUnmet:         {ExitNo, "a condition did not come true in time"},
+	SteelEvalThrew:         {ExitNo, "the script threw"},
+	SteelHTTPStatus:        {ExitNo, "the page or file was answered with a status of 400 or above"},
+	SteelTooLarge:          {ExitNo, "what was asked for is larger than its limit; nothing was written"},
+	SteelUnsupported:       {ExitNo, "the server or its browser cannot do this"},
+	SteelNoBrowser:         {ExitFailed, "the server runs and its browser does not"},
+	SteelHostRejected:      {ExitFailed, "the browser refused the Host header that the proxy before it forwards"},
+	SteelConnectionLost:    {ExitFailed, "the connection to the browser was lost in the middle of the command"},
+	SteelBrowserRestarted:  {ExitFailed, "the server's browser was started anew: tabs, and probably the signed-in state, are gone"},
+	SteelTabStuck:          {ExitFailed, "a dialog or an endless script blocks the tab"},
+	SteelTabCrashed:        {ExitFailed, "the tab's renderer crashed"},
+	SteelRecoverFailed:     {ExitFailed, "no tab of the session could be made to work"},
+	SteelNavigationTimeout: {ExitFailed, "the page was not there in time; loading was stopped"},
+	SteelTimeout:           {ExitFailed, "the command did not come to its end in time"},
+	SteelBadContext:        {ExitBadInput, "a context file does not parse"},
+	SteelTakeoverPending:   {ExitRetry, "a person still holds the session"},
 
 	LockHeld:    {ExitRetry, "another program holds a lock"},
 	RefMoved:    {ExitRetry, "a ref is not at the value that it was to be changed from"},
