@@ -27,7 +27,12 @@ id it is told; every release here looks first.`
 type grammar struct {
 	cli.Globals
 
-	Session    sessionCmd    `cmd:"" help:"Start, list, show, adopt, release and sweep up sessions."`
+	Session sessionCmd `cmd:"" help:"Start, list, show, adopt, release and sweep up sessions."`
+	Goto    gotoCmd    `cmd:"" help:"Send the tab to a page."`
+	Back    backCmd    `cmd:"" help:"Go back to the page before."`
+	Reload  reloadCmd  `cmd:"" help:"Load the page again."`
+	Eval    evalCmd    `cmd:"" help:"Run a script in the page and print its value."`
+
 	Scrape     scrapeCmd     `cmd:"" help:"Print the text of one page, without a session."`
 	Screenshot screenshotCmd `cmd:"" help:"Write a picture of one page, without a session."`
 	Doctor     doctorCmd     `cmd:"" help:"Check configuration, key, server and state; change nothing."`

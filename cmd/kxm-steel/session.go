@@ -26,6 +26,7 @@ type startCmd struct {
 	Timezone     string     `placeholder:"Z" help:"The browser's time zone, such as Europe/Berlin."`
 	BlockAds     bool       `help:"Block advertisements."`
 	ProxyFromEnv string     `placeholder:"NAME" help:"Environment variable that holds the address of a proxy for the browser; it is a secret."`
+	KeepProfile  bool       `help:"Leave what earlier sessions left in the browser: cookies, storage, tabs."`
 	Wait         duration   `placeholder:"D" help:"Wait so long for the server to become free."`
 	Replace      string     `placeholder:"ID" help:"Release the live session first if it has exactly this id and no person holds it."`
 	DryRun       bool       `short:"n" help:"Print the calls that would be made, and make none."`
@@ -50,7 +51,7 @@ func (c *startCmd) Run(s *cli.Session) error {
 	defer d.Store.Close()
 	o := &steel.StartOptions{
 		Name: c.Name, Timeout: time.Duration(c.Timeout), Dimensions: c.Dimensions.value, UserAgent: c.UserAgent, Timezone: c.Timezone,
-		BlockAds: c.BlockAds, Wait: time.Duration(c.Wait), Replace: c.Replace,
+		BlockAds: c.BlockAds, Wait: time.Duration(c.Wait), Replace: c.Replace, KeepProfile: c.KeepProfile,
 	}
 	if c.ProxyFromEnv != "" {
 		if o.ProxyURL = s.Getenv(c.ProxyFromEnv); o.ProxyURL == "" {
@@ -179,7 +180,19 @@ func (c *adoptCmd) Run(s *cli.Session) error {
 type releaseCmd struct {
 	changing
 	named
+	NoWipe bool `xor:"wipe" help:"Leave cookies, storage and tabs in the browser."`
+	Wipe   bool `xor:"wipe" help:"Remove them also from a session in the cloud."`
 	DryRun bool `short:"n" help:"Print the calls that would be made, and make none."`
+}
+
+func (c *releaseCmd) wiping() steel.Wiping {
+	switch {
+	case c.Wipe:
+		return steel.Wipe
+	case c.NoWipe:
+		return steel.NoWipe
+	}
+	return steel.WipeByMode
 }
 
 // Help says what is no failure.
@@ -207,11 +220,11 @@ func (c *releaseCmd) Run(s *cli.Session) error {
 		return emitAll(d, d.PlanRelease(r))
 	}
 	return interruptible(s, func(ctx context.Context) error {
-		done, err := d.Release(ctx, r)
-		if err != nil {
+		done, err := d.Release(ctx, r, c.wiping())
+		if done == nil {
 			return err
 		}
-		return d.emit(done)
+		return firstOf(err, d.emit(done))
 	})
 }
 

@@ -14,16 +14,11 @@ import (
 	"kxm/lib/ndjson"
 )
 
-// Doer sends one request and does not follow redirects.
-type Doer interface {
-	Do(*http.Request) (*http.Response, error)
-}
-
 // Endpoint asks one server. It is used by one goroutine.
 type Endpoint struct {
 	Settings *Settings
-	HTTP     Doer
-	Environ  []string // of the key command
+	HTTP     *http.Client // follows no redirects
+	Environ  []string     // of the key command
 	Secrets  *Secrets
 	Limits   Limits
 
@@ -52,7 +47,7 @@ const (
 var repeats = []time.Duration{250 * time.Millisecond, time.Second}
 
 // NewEndpoint returns the endpoint of the settings.
-func NewEndpoint(s *Settings, client Doer, environ []string, secrets *Secrets) *Endpoint {
+func NewEndpoint(s *Settings, client *http.Client, environ []string, secrets *Secrets) *Endpoint {
 	secrets.Add(s.key)
 	return &Endpoint{Settings: s, HTTP: client, Environ: environ, Secrets: secrets, Limits: StandardLimits, key: s.key}
 }
@@ -188,10 +183,15 @@ func (e *Endpoint) request(ctx context.Context, c *call, key string) (*http.Requ
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
-	if key != "" {
-		// The open-source server's documents name the first, the cloud reads the second.
-		request.Header.Set("x-steel-api-key", key)
-		request.Header.Set("steel-api-key", key)
-	}
+	setKey(request.Header, key)
 	return request, nil
+}
+
+// setKey puts the key, if there is one, into the headers of a request. The open-source
+// server's documents name the first, the cloud reads the second.
+func setKey(h http.Header, key string) {
+	if key != "" {
+		h.Set("x-steel-api-key", key)
+		h.Set("steel-api-key", key)
+	}
 }

@@ -3,6 +3,7 @@ package steel
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 	"time"
 
 	"kxm/lib/fault"
@@ -35,8 +36,8 @@ const (
 	ReleasedState        State = "RELEASED"
 )
 
-// Record is what is remembered of a session. It holds no key, no address of CDP and
-// nothing of a page.
+// Record is what is remembered of a session. It holds no key, no address of CDP, and
+// of a page nothing but the messages of dialogs, masked and cut.
 type Record struct {
 	Schema       string    `json:"schema"`
 	ID           string    `json:"id"`
@@ -51,8 +52,23 @@ type Record struct {
 	TimeoutMs    int64     `json:"timeoutMs"`
 	DeadlineAt   time.Time `json:"deadlineAt"`
 	LastActiveAt time.Time `json:"lastActiveAt"`
-	Takeover     *Takeover `json:"takeover,omitempty"`
-	History      []Step    `json:"history"`
+
+	BrowserContextID string   `json:"browserContextId,omitempty"` // tells a restarted browser
+	Tab              string   `json:"tab,omitempty"`              // the current one
+	Tabs             []Tab    `json:"tabs,omitempty"`
+	NextTab          int      `json:"nextTab,omitempty"`
+	NextRef          int      `json:"nextRef,omitempty"` // numbers of references are never used twice
+	DialogPolicy     Policy   `json:"dialogPolicy,omitempty"`
+	Dialogs          []Dialog `json:"dialogs,omitempty"` // the last ones
+
+	Takeover *Takeover `json:"takeover,omitempty"`
+	History  []Step    `json:"history"`
+}
+
+// Tab is a page of the browser that has a name here.
+type Tab struct {
+	Tab      string `json:"tab"` // t1, t2, …
+	TargetID string `json:"targetId"`
 }
 
 // Takeover is a person's turn.
@@ -85,6 +101,35 @@ func (r *Record) Expired(now time.Time) bool { return !r.Human() && now.After(r.
 
 // Unfinished reports whether a create or release did not come to its end.
 func (r *Record) Unfinished() bool { return r.Phase == Creating || r.Phase == Releasing }
+
+// tabOf returns the tab of a target, which gets a name if it has none yet.
+func (r *Record) tabOf(target string) Tab {
+	for _, t := range r.Tabs {
+		if t.TargetID == target {
+			return t
+		}
+	}
+	r.NextTab = max(r.NextTab, 1)
+	t := Tab{"t" + strconv.Itoa(r.NextTab), target}
+	r.NextTab++
+	r.Tabs = append(r.Tabs, t)
+	return t
+}
+
+// tab returns the tab of a name, or nil.
+func (r *Record) tab(name string) *Tab {
+	for i := range r.Tabs {
+		if r.Tabs[i].Tab == name {
+			return &r.Tabs[i]
+		}
+	}
+	return nil
+}
+
+// dropTab forgets a tab, but never its name.
+func (r *Record) dropTab(name string) {
+	r.Tabs = slices.DeleteFunc(r.Tabs, func(t Tab) bool { return t.Tab == name })
+}
 
 // move changes the state and notes it.
 func (r *Record) move(to State, verb string, now time.Time) {
@@ -145,6 +190,10 @@ func ParseRecord(data []byte) (*Record, error) {
 		return corrupt("a time is missing")
 	case r.TimeoutMs <= 0:
 		return corrupt("the timeout is none")
+	case !r.DialogPolicy.valid():
+		return corrupt("the dialog policy is unknown")
+	case r.NextTab < 0 || r.NextRef < 0:
+		return corrupt("a number is negative")
 	}
 	if r.History == nil {
 		r.History = []Step{}

@@ -14,6 +14,15 @@ type Service struct {
 	Now      func() time.Time
 	NewID    func() string // a UUID nobody else has
 	LockWait time.Duration
+	Hurry    bool // a test's: what is waited for a browser that is being launched is hardly waited for
+}
+
+// pauses is how long is waited where a browser needs time.
+func (s *Service) pauses(d time.Duration) time.Duration {
+	if s.Hurry {
+		return d / 50
+	}
+	return d
 }
 
 // cleanTime is how long a call that changes the server may go on after an interruption:

@@ -53,7 +53,7 @@ func serviceFor(t *testing.T, env ...string) *Service {
 	}
 	t.Cleanup(func() { store.Close() })
 	n := 0
-	return &Service{Endpoint: e, Store: store, Now: noon, LockWait: 50 * time.Millisecond, NewID: func() string {
+	return &Service{Endpoint: e, Store: store, Now: noon, LockWait: 50 * time.Millisecond, Hurry: true, NewID: func() string {
 		n++
 		return fmt.Sprintf("6f0c8b9e-0000-4000-8000-%012d", n)
 	}}
@@ -171,12 +171,12 @@ func TestAReleaseThatHangsKeepsTheRecord(t *testing.T) {
 	s, server := newService(t)
 	r := mustStart(t, s)
 	server.Set("release", "hang")
-	if _, err := s.Release(t.Context(), r); !fault.Is(err, fault.SteelReleaseFailed) {
+	if _, err := s.Release(t.Context(), r, WipeByMode); !fault.Is(err, fault.SteelReleaseFailed) {
 		t.Errorf("%v", err)
 	}
 	wantPhase(t, s, r.ID, Releasing)
 	server.Set("release", "")
-	if done, err := s.Release(t.Context(), r); err != nil || !done.Released {
+	if done, err := s.Release(t.Context(), r, WipeByMode); err != nil || !done.Released {
 		t.Errorf("%+v, %v", done, err)
 	}
 	wantPhase(t, s, r.ID, Closed)
@@ -194,7 +194,7 @@ func TestLocksThatAreHeld(t *testing.T) {
 	if _, err := s.Start(t.Context(), &StartOptions{}); !fault.Is(err, fault.SteelEndpointBusy) {
 		t.Errorf("start: %v", err)
 	}
-	if _, err := s.Release(t.Context(), r); !fault.Is(err, fault.SteelEndpointBusy) {
+	if _, err := s.Release(t.Context(), r, WipeByMode); !fault.Is(err, fault.SteelEndpointBusy) {
 		t.Errorf("release: %v", err)
 	}
 	if _, err := s.Sweep(t.Context(), SweepOptions{Release: true}); !fault.Is(err, fault.SteelEndpointBusy) {
@@ -231,7 +231,7 @@ func TestWaitingForTheServer(t *testing.T) {
 	var done sync.WaitGroup
 	done.Go(func() {
 		time.Sleep(300 * time.Millisecond)
-		if _, err := s.Release(context.WithoutCancel(t.Context()), r); err != nil {
+		if _, err := s.Release(context.WithoutCancel(t.Context()), r, WipeByMode); err != nil {
 			t.Errorf("the lock is held while waiting: %v", err)
 		}
 	})
@@ -249,11 +249,11 @@ func TestAReleaseReadsItsRecordAgain(t *testing.T) {
 	s, server := newService(t)
 	old := mustStart(t, s)
 	fresh, _ := s.Store.Read(old.ID)
-	if _, err := s.Release(t.Context(), fresh); err != nil {
+	if _, err := s.Release(t.Context(), fresh, WipeByMode); err != nil {
 		t.Fatal(err)
 	}
 	foreign := server.Foreign()
-	done, err := s.Release(t.Context(), old)
+	done, err := s.Release(t.Context(), old, WipeByMode)
 	if err != nil || done.Released || len(server.Live()) != 1 || server.Live()[0] != foreign {
 		t.Errorf("%+v, %v; live %v", done, err, server.Live())
 	}
@@ -286,7 +286,7 @@ func TestKeysGoOutInHeadersAlone(t *testing.T) {
 	s, server := newService(t, "STEEL_API_KEY="+key)
 	server.Set("key", key)
 	r := mustStart(t, s)
-	if _, err := s.Release(t.Context(), r); err != nil {
+	if _, err := s.Release(t.Context(), r, WipeByMode); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Screenshot(t.Context(), "about:blank", false, false); err != nil {

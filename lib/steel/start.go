@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"kxm/lib/cdp"
 	"kxm/lib/fault"
 )
 
@@ -23,27 +24,36 @@ type StartOptions struct {
 	ProxyURL   string        // a secret
 	Wait       time.Duration // for the server to become free
 	Replace    string        // the id of the live session that may be released for it
+
+	KeepProfile bool // what earlier sessions left in the browser stays
 }
 
 // Started is the answer to a start and to an adoption.
 type Started struct {
-	Schema     string    `json:"schema"`
-	ID         string    `json:"id"`
-	Name       string    `json:"name,omitempty"`
-	State      State     `json:"state"`
-	Controller string    `json:"controller"`
-	CreatedAt  time.Time `json:"createdAt"`
-	DeadlineAt time.Time `json:"deadlineAt"`
-	TimeoutMs  int64     `json:"timeoutMs"`
-	ViewerURL  string    `json:"viewerUrl,omitempty"`
-	Warnings   []string  `json:"warnings"`
+	Schema     string     `json:"schema"`
+	ID         string     `json:"id"`
+	Name       string     `json:"name,omitempty"`
+	State      State      `json:"state"`
+	Controller string     `json:"controller"`
+	CreatedAt  time.Time  `json:"createdAt"`
+	DeadlineAt time.Time  `json:"deadlineAt"`
+	TimeoutMs  int64      `json:"timeoutMs"`
+	Tab        string     `json:"tab,omitempty"`
+	ViewerURL  string     `json:"viewerUrl,omitempty"`
+	Leftovers  *Leftovers `json:"leftovers,omitempty"` // that were wiped; none if nothing was to be
+	Warnings   []string   `json:"warnings"`
 }
 
 // SessionSchema names the form of a session in answers.
 const SessionSchema = "kxm.steel-session.v1"
 
-// keptProfile is said where the browser's profile goes on into the next session.
-const keptProfile = "the server keeps its browser's profile: cookies and storage of earlier sessions are in it"
+// What is said of the browser's profile, which the open-source server keeps.
+const (
+	keptProfile  = "the server keeps its browser's profile, which was not wiped: cookies and storage of this session are there in the next one"
+	foundProfile = "the browser's profile was not wiped: cookies and storage of earlier sessions are in it"
+	leftCookies  = "the previous session left cookies behind; they were wiped"
+	leftTabs     = "the previous session left tabs open; they were closed"
+)
 
 // Start creates a session and records it. On the open-source server it refuses with
 // SteelEndpointInUse while another one is live, which a second create would silently
@@ -157,6 +167,9 @@ func (s *Service) startOnce(ctx context.Context, o *StartOptions, r *Record, bod
 			if err := s.makeRoom(ctx, rs, o.Replace); err != nil {
 				return err
 			}
+			if err := s.awaitBrowser(ctx, r.ID); err != nil {
+				return err
+			}
 		}
 		if err := s.Store.forget(rs, s.now()); err != nil {
 			return err
@@ -166,7 +179,7 @@ func (s *Service) startOnce(ctx context.Context, o *StartOptions, r *Record, bod
 			return err
 		}
 		defer l.Release()
-		started, err = s.create(ctx, r, body)
+		started, err = s.create(ctx, r, body, o)
 		return err
 	})
 	return started, err
@@ -198,7 +211,7 @@ func (s *Service) makeRoom(ctx context.Context, rs *Records, replace string) err
 		case v.ID == replace && r == nil:
 			err = s.releaseUntracked(ctx, v.ID)
 		case v.ID == replace || ours:
-			_, err = s.releaseLocked(ctx, r, "session start")
+			_, err = s.releaseLocked(ctx, r, "session start", NoWipe) // the start wipes
 		default:
 			return s.inUse(&v, r, rs.Broken[v.ID] != nil, list)
 		}
@@ -231,7 +244,7 @@ func (s *Service) serverTime(list *Listing) time.Time {
 
 // create asks for the session; its record is on the disk before. The caller holds both
 // locks.
-func (s *Service) create(ctx context.Context, r *Record, body *Creation) (*Started, error) {
+func (s *Service) create(ctx context.Context, r *Record, body *Creation, o *StartOptions) (*Started, error) {
 	if err := ctx.Err(); err != nil { // making room may have taken long
 		return nil, err
 	}
@@ -248,34 +261,93 @@ func (s *Service) create(ctx context.Context, r *Record, body *Creation) (*Start
 	case err != nil:
 		answer, err = s.lostCreate(late, r, err)
 	}
-	if ctx.Err() != nil {
-		if cerr := s.undo(late, r); cerr != nil {
-			return nil, cerr
-		}
-		return nil, ctx.Err()
+	if err != nil && ctx.Err() == nil {
+		return nil, err
 	}
+	var started *Started
+	if err == nil && ctx.Err() == nil {
+		if r.Mode == Cloud {
+			r.ViewerURL = cloudViewer(answer.DebugURL)
+		}
+		started, err = s.furnish(late, r, o)
+	}
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	if err == nil {
+		return started, nil
+	}
+	// A start that fails gives nobody an id to release.
+	if uerr := s.undo(late, r); uerr != nil {
+		return nil, uerr
+	}
+	return nil, err
+}
+
+// furnish makes a session that has just begun ready: it looks for the browser, wipes
+// what earlier sessions left there, and records the first tab.
+func (s *Service) furnish(ctx context.Context, r *Record, o *StartOptions) (*Started, error) {
+	conn, err := s.reach(ctx, r.ID)
 	if err != nil {
 		return nil, err
 	}
-	r.Phase = Open
-	if r.Mode == Cloud {
-		r.ViewerURL = cloudViewer(answer.DebugURL)
+	defer conn.Close()
+	var left Leftovers
+	var first target
+	wipes := r.Mode == Self && !o.KeepProfile
+	if wipes {
+		first, left, err = s.wipe(ctx, conn, "")
+	} else {
+		first, err = firstPage(ctx, conn)
 	}
+	if err != nil {
+		return nil, s.transport(ctx, r, err)
+	}
+	r.take(first)
+	r.Phase = Open
 	if err := s.Store.Write(r); err != nil {
 		return nil, err
 	}
-	return s.started(r), nil
+	started := s.started(r)
+	if wipes {
+		started.Leftovers = &left
+	}
+	for _, w := range []struct {
+		said bool
+		text string
+	}{{left.Cookies > 0, leftCookies}, {left.Tabs > 0, leftTabs}, {r.Mode == Self && o.KeepProfile, foundProfile}} {
+		if w.said {
+			started.Warnings = append(started.Warnings, w.text)
+		}
+	}
+	return started, nil
+}
+
+// firstPage returns the first tab, which it opens if there is none.
+func firstPage(ctx context.Context, conn *cdp.Conn) (target, error) {
+	pages, err := listPages(ctx, conn)
+	if err != nil || len(pages) > 0 {
+		return append(pages, target{})[0], err
+	}
+	id, err := openTab(ctx, conn, blank)
+	if err != nil {
+		return target{}, err
+	}
+	pages, err = listPages(ctx, conn)
+	return append(pages, target{ID: id})[0], err
+}
+
+// take makes a page the current tab.
+func (r *Record) take(t target) {
+	r.Tab = r.tabOf(t.ID).Tab
+	r.BrowserContextID = t.ContextID
 }
 
 func (s *Service) started(r *Record) *Started {
-	a := &Started{
+	return &Started{
 		Schema: SessionSchema, ID: r.ID, Name: r.Name, State: r.State, Controller: "agent", CreatedAt: r.CreatedAt,
-		DeadlineAt: r.DeadlineAt, TimeoutMs: r.TimeoutMs, ViewerURL: r.ViewerURL, Warnings: []string{},
+		DeadlineAt: r.DeadlineAt, TimeoutMs: r.TimeoutMs, Tab: r.Tab, ViewerURL: r.ViewerURL, Warnings: []string{},
 	}
-	if r.Mode == Self {
-		a.Warnings = append(a.Warnings, keptProfile)
-	}
-	return a
 }
 
 // mismatch is a create that was answered with another session. Ours is closed if the
@@ -359,7 +431,10 @@ func (s *Service) undo(ctx context.Context, r *Record) error {
 		return err
 	}
 	if list.IsLive(r.ID) {
-		_, err = s.releaseHeld(ctx, r, "interrupted")
+		ended, err := s.releaseHeld(ctx, r, "session start", WipeByMode)
+		if ended != nil { // what was not wiped is, at the next start
+			return nil
+		}
 		return err
 	}
 	return nil // it may still come: the record stays for a sweep

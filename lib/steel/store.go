@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -70,21 +71,53 @@ func OpenStore(s *Settings, make bool) (*Store, error) {
 	return st, nil
 }
 
+// endpointNote says which server a folder belongs to, and what was learnt of it.
+type endpointNote struct {
+	Schema  string `json:"schema"`
+	APIURL  string `json:"apiUrl"`
+	Mode    Mode   `json:"mode"`
+	CDPAuth string `json:"cdpAuth,omitempty"` // how its socket takes the key
+}
+
 // describe writes down which server the folder belongs to. The caller holds the
 // endpoint's lock.
 func (st *Store) describe(s *Settings) error {
 	if _, err := st.root.Lstat(endpointFile); err == nil {
 		return nil
 	}
-	raw, err := ndjson.Marshal(struct {
-		Schema string `json:"schema"`
-		APIURL string `json:"apiUrl"`
-		Mode   Mode   `json:"mode"`
-	}{"kxm.steel-endpoint.v1", s.API.String(), s.Mode})
+	return st.note(s, "")
+}
+
+func (st *Store) note(s *Settings, auth string) error {
+	raw, err := ndjson.Marshal(endpointNote{"kxm.steel-endpoint.v1", s.API.String(), s.Mode, auth})
 	if err != nil {
 		return err
 	}
 	return st.replace(endpointFile, append(raw, '\n'))
+}
+
+// rememberAuth notes how the server's socket takes the key. It is a hint, which saves a
+// refused handshake: where it cannot be written now, a later command will.
+func (st *Store) rememberAuth(ctx context.Context, s *Settings, auth string) {
+	if st == nil || st.root == nil {
+		return
+	}
+	if l, err := st.lockEndpoint(ctx, 0); err == nil {
+		_ = st.note(s, auth)
+		_ = l.Release()
+	}
+}
+
+// rememberedAuth is what rememberAuth noted, or "".
+func (st *Store) rememberedAuth() string {
+	if st == nil || st.root == nil {
+		return ""
+	}
+	var n endpointNote
+	if raw, err := st.root.ReadFile(endpointFile); err != nil || json.Unmarshal(raw, &n) != nil {
+		return ""
+	}
+	return n.CDPAuth
 }
 
 // Close closes the folder.

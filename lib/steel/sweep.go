@@ -166,10 +166,10 @@ func (s *Service) end(ctx context.Context, o *Orphan, untracked bool) error {
 		o.Released = true
 		return nil
 	}
-	_, err := s.releaseLocked(ctx, o.record, "session sweep")
+	ended, err := s.releaseLocked(ctx, o.record, "session sweep", WipeByMode)
 	if fault.Is(err, fault.SteelSessionBusy) || fault.Is(err, fault.SteelTakeoverInvalid) {
 		return nil // somebody has come to look after it
 	}
-	o.Released = err == nil
+	o.Released = ended != nil
 	return err
 }

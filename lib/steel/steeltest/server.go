@@ -172,6 +172,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if s.refused(w, r) {
 		return
 	}
+	if r.Header.Get("Upgrade") != "" {
+		pretend(w, r)
+		return
+	}
 	path := strings.TrimPrefix(r.URL.Path, "/prefix")
 	id, release := strings.CutSuffix(strings.TrimPrefix(path, "/v1/sessions/"), "/release")
 	switch {
@@ -204,7 +208,11 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 func (s *Server) refused(w http.ResponseWriter, r *http.Request) bool {
 	public := r.URL.Path == "/ui" || r.URL.Path == "/result"
 	if key := s.knob("key"); key != "" && !public {
-		switch r.Header.Get("steel-api-key") {
+		given := r.Header.Get("steel-api-key")
+		if r.Header.Get("Upgrade") != "" && s.knob("mode") == "cloud" {
+			given = r.URL.Query().Get("apiKey")
+		}
+		switch given {
 		case "":
 			reply(w, 401, map[string]any{"message": "no key"})
 			return true

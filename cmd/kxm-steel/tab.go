@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"kxm/lib/cli"
+	"kxm/lib/fault"
+	"kxm/lib/steel"
+)
+
+// How long commands may take unless --timeout says otherwise.
+const (
+	actTime  = 10 * time.Second
+	loadTime = 30 * time.Second
+)
+
+// onTab is the flags of every verb about a page.
+type onTab struct {
+	Session  string   `placeholder:"ID" help:"The session's id or name; default: KXM_STEEL_SESSION, else the only open one."`
+	Tab      string   `placeholder:"tN" help:"The tab, for this command; default: the current one."`
+	Timeout  duration `placeholder:"D" help:"How long the command may take: 10s, or 30s where a page is loaded."`
+	OnDialog string   `placeholder:"HOW" help:"Answer the page's dialogs otherwise: accept, dismiss, text-from-stdin or text-from-env=NAME."`
+}
+
+// attachingCodes are how a verb about a page can end.
+func attachingCodes(more ...fault.Code) []fault.Code {
+	return askingCodes(append(more, fault.SteelSessionNotFound, fault.SteelSessionAmbiguous, fault.SteelSessionGone, fault.SteelSessionExpired,
+		fault.SteelSessionBusy, fault.SteelStateCorrupt, fault.SteelHumanInControl, fault.SteelTakeoverInvalid, fault.SteelTabNotFound, fault.SteelTabLost,
+		fault.SteelTabStuck, fault.SteelTabCrashed, fault.SteelBrowserRestarted, fault.SteelNoBrowser, fault.SteelHostRejected, fault.SteelConnectionLost,
+		fault.SteelTimeout, fault.SteelTooLarge)...)
+}
+
+// run attaches to the tab and lets act answer.
+func (t *onTab) run(s *cli.Session, verb string, reads bool, act func(context.Context, *desk, *steel.Page) error) error {
+	d, err := open(s, 0, false)
+	if err != nil {
+		return err
+	}
+	defer d.Store.Close()
+	if t.Timeout == 0 {
+		t.Timeout = duration(actTime)
+	}
+	a := &steel.Access{Session: d.named(t.Session), Tab: t.Tab, Verb: verb, Reads: reads, Timeout: time.Duration(t.Timeout)}
+	if a.Dialog, err = dialogAnswer(s, d, t.OnDialog); err != nil {
+		return err
+	}
+	return interruptible(s, func(ctx context.Context) error {
+		return d.OnPage(ctx, a, func(ctx context.Context, p *steel.Page) error { return act(ctx, d, p) })
+	})
+}
+
+// dialogAnswer reads --on-dialog.
+func dialogAnswer(s *cli.Session, d *desk, how string) (steel.DialogAnswer, error) {
+	name, fromEnv := cutPrefix(how, "text-from-env=")
+	switch {
+	case how == "":
+		return steel.DialogAnswer{}, nil
+	case how == "accept" || how == "dismiss":
+		return steel.DialogAnswer{Policy: steel.Policy(how)}, nil
+	case fromEnv || how == "text-from-stdin":
+		in := input{Stdin: !fromEnv, FromEnv: name}
+		text, _, err := in.read(s, d)
+		return steel.DialogAnswer{Text: &text}, err
+	}
+	return steel.DialogAnswer{}, fault.New(fault.Usage, "%s answers no dialog", fault.Quote(how)).WithHint("accept, dismiss, text-from-stdin or text-from-env=NAME")
+}

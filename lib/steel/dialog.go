@@ -1,0 +1,148 @@
+package steel
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+	"time"
+
+	"kxm/lib/cdp"
+	"kxm/lib/fault"
+	"kxm/lib/redact"
+)
+
+// Policy says how the dialogs of pages are answered.
+type Policy string
+
+// Policies.
+const (
+	DefaultPolicy Policy = "default" // alert and beforeunload accepted, confirm and prompt dismissed
+	AcceptPolicy  Policy = "accept"
+	DismissPolicy Policy = "dismiss"
+)
+
+func (p Policy) valid() bool {
+	return slices.Contains([]Policy{"", DefaultPolicy, AcceptPolicy, DismissPolicy}, p)
+}
+
+// DialogAnswer overrides a session's policy for one command.
+type DialogAnswer struct {
+	Policy Policy  // "" is the session's
+	Text   *string // the answer to a prompt, which is then accepted; never printed or kept
+}
+
+// Dialog is a dialog that was answered.
+type Dialog struct {
+	At      time.Time `json:"at"`
+	Tab     string    `json:"tab"`
+	Type    string    `json:"type"` // alert, confirm, prompt or beforeunload
+	Message string    `json:"message"`
+	Answer  string    `json:"answer"` // accept or dismiss
+}
+
+// Limits of what is kept of dialogs.
+const (
+	maxDialogs = 10  // of a session
+	maxMessage = 200 // code points
+	// maxRedacted is how much of a text is searched for secrets, in bytes, before it is
+	// cut to a few code points.
+	maxRedacted = 64 << 10
+)
+
+// dialogs answers the dialogs of a tab while a connection is open. A dialog that opens
+// while nobody listens blocks its tab for good.
+type dialogs struct {
+	conn    *cdp.Conn
+	session string
+	tab     string
+	policy  Policy
+	text    *string
+	now     func() time.Time
+	mask    func(string) string // of values that were given to this command
+
+	mu    sync.Mutex
+	seen  []Dialog
+	last  *cdp.Pending // the answer to the last one
+	quiet chan struct{}
+}
+
+// listen answers from now on; Page must be enabled after.
+func (d *dialogs) listen() {
+	d.quiet = make(chan struct{}, 1)
+	d.conn.On(d.session, "Page.javascriptDialogOpening", d.opening)
+}
+
+func (d *dialogs) opening(params json.RawMessage) {
+	var o struct{ Type, Message string }
+	if json.Unmarshal(params, &o) != nil {
+		return
+	}
+	accept := d.policy == AcceptPolicy || o.Type == "alert" || o.Type == "beforeunload"
+	if d.policy == DismissPolicy {
+		accept = false
+	}
+	answer := map[string]any{"accept": accept}
+	if d.text != nil && o.Type == "prompt" {
+		accept = true
+		answer = map[string]any{"accept": true, "promptText": *d.text}
+	}
+	pending := d.conn.Send(d.session, "Page.handleJavaScriptDialog", answer)
+	said := map[bool]string{true: "accept", false: "dismiss"}[accept]
+	d.mu.Lock()
+	d.seen = append(d.seen, Dialog{d.now(), d.tab, clean(o.Type, maxMessage), clean(d.mask(o.Message[:min(len(o.Message), maxRedacted)]), maxMessage), said})
+	d.seen = d.seen[max(0, len(d.seen)-maxDialogs):]
+	d.last = pending
+	d.mu.Unlock()
+	select {
+	case d.quiet <- struct{}{}:
+	default:
+	}
+}
+
+// all returns the last dialogs.
+func (d *dialogs) all() []Dialog {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.seen)
+}
+
+// settle waits until no dialog has opened for a while, and the last one is answered.
+func (d *dialogs) settle(ctx context.Context, calm time.Duration) error {
+	t := time.NewTimer(calm)
+	defer t.Stop()
+	for {
+		select {
+		case <-d.quiet:
+			t.Reset(calm)
+		case <-t.C:
+			d.mu.Lock()
+			last := d.last
+			d.last = nil
+			d.mu.Unlock()
+			if last != nil {
+				_ = last.Wait(ctx, nil) // it may be gone by itself
+			}
+			return ctx.Err()
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// noteDialogs adds dialogs to the last ones of a session.
+func (r *Record) noteDialogs(seen []Dialog) {
+	all := append(r.Dialogs, seen...)
+	r.Dialogs = all[max(0, len(all)-maxDialogs):]
+}
+
+// clean masks secrets and control characters of a page's text and cuts it to a number
+// of code points.
+func clean(text string, most int) string {
+	masked, _ := redact.Redact(text)
+	runes := []rune(fault.Printable(masked))
+	if len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return string(runes)
+}

@@ -1,0 +1,84 @@
+package steel
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"kxm/lib/cdp"
+	"kxm/lib/fault"
+)
+
+// ValueSchema names the form of a value that was read from a page.
+const ValueSchema = "kxm.steel-value.v1"
+
+// Evaluated is the answer of eval.
+type Evaluated struct {
+	Schema      string          `json:"schema"`
+	What        string          `json:"what"`
+	Type        string          `json:"type"`
+	Value       json.RawMessage `json:"value,omitempty"`
+	Description string          `json:"description,omitempty"` // in place of a value that JSON cannot hold
+	Dialogs     []Dialog        `json:"dialogs,omitempty"`
+}
+
+// maxDescription is how much of a description is printed, in code points.
+const maxDescription = 2000
+
+// Eval runs an expression in the page's own world and awaits a promise. A script that
+// does not end is ended.
+func (p *Page) Eval(ctx context.Context, expression string) (*Evaluated, error) {
+	var a asked
+	call := p.Send("Runtime.evaluate", map[string]any{
+		"expression": expression, "awaitPromise": true, "userGesture": true, "replMode": false,
+		"timeout": p.access.Timeout.Milliseconds(),
+	})
+	if err := call.Wait(ctx, &a); err != nil {
+		if errors.Is(err, context.DeadlineExceeded) {
+			_ = p.Call(p.late, "Runtime.terminateExecution", nil, nil) // the command fails all the same
+		}
+		if cdp.Says(err, "Execution was terminated") || cdp.Says(err, "Script execution was terminated") {
+			return nil, context.DeadlineExceeded
+		}
+		return nil, err
+	}
+	if a.Threw != nil {
+		return nil, fault.New(fault.SteelEvalThrew, "the script threw: %s", clean(p.service.Secrets.Mask(a.thrown()), quoted))
+	}
+	if err := p.settle(ctx); err != nil {
+		return nil, err
+	}
+	v := &Evaluated{Schema: ValueSchema, What: "eval", Type: a.kind(), Dialogs: p.Dialogs()}
+	switch {
+	case a.Result.ObjectID != "":
+		v.Value, v.Description = p.byValue(ctx, a.Result.ObjectID, a.Result.Description)
+	case a.Result.Unserial != "":
+		v.Description = a.Result.Unserial
+	case a.Result.Type == "undefined":
+		v.Description = "undefined"
+	default:
+		v.Value = a.Result.Value
+	}
+	v.Description = clean(v.Description, maxDescription)
+	return v, nil
+}
+
+// kind is the type of a value, as JavaScript calls it but for null, arrays and the like.
+func (a *asked) kind() string {
+	if a.Result.Subtype != "" {
+		return a.Result.Subtype
+	}
+	return a.Result.Type
+}
+
+// byValue returns an object's value, or its description if it has none that JSON holds.
+func (p *Page) byValue(ctx context.Context, object, description string) (json.RawMessage, string) {
+	var a asked
+	err := p.Call(ctx, "Runtime.callFunctionOn", map[string]any{
+		"objectId": object, "functionDeclaration": "function () { return this }", "returnByValue": true,
+	}, &a)
+	if err != nil || a.Threw != nil || len(a.Result.Value) == 0 {
+		return nil, description
+	}
+	return a.Result.Value, ""
+}
