@@ -9,7 +9,6 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -18,14 +17,6 @@ import (
 	"sync"
 	"time"
 )
-
-// Request is what a client sent.
-type Request struct {
-	Method, Path string
-	Query        string
-	Header       http.Header
-	Body         string
-}
 
 // Session is a session as the server keeps it.
 type Session struct {
@@ -39,15 +30,15 @@ type Session struct {
 type Server struct {
 	URL string
 
+	record
 	http *httptest.Server
 	now  func() time.Time
 
 	mu       sync.Mutex
 	knobs    map[string]string
 	sessions []*Session // newest first; the first may be live
-	requests []Request
-	changing string   // the call that is changing the server
-	complain []string // what a client did that would end a real server
+	changing string     // the call that is changing the server
+	complain []string   // what a client did that would end a real server
 	ids      int
 	done     chan struct{}
 }
@@ -122,24 +113,6 @@ func (s *Server) Live() []string {
 	return ids
 }
 
-// Requests returns what was sent so far.
-func (s *Server) Requests() []Request {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.requests)
-}
-
-// Count returns how many requests had a method and a path that begins so.
-func (s *Server) Count(method, prefix string) int {
-	n := 0
-	for _, r := range s.Requests() {
-		if r.Method == method && strings.HasPrefix(r.Path, prefix) {
-			n++
-		}
-	}
-	return n
-}
-
 // Complaints returns what clients did that can end a real server.
 func (s *Server) Complaints() []string {
 	s.mu.Lock()
@@ -164,10 +137,8 @@ func (s *Server) begin(v *Session) {
 }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
-	body, _ := io.ReadAll(r.Body)
-	s.mu.Lock()
-	s.requests = append(s.requests, Request{r.Method, r.URL.Path, r.URL.RawQuery, r.Header.Clone(), string(body)})
-	s.mu.Unlock()
+	body := []byte(readBody(r))
+	s.note(r, string(body))
 	w.Header().Set("Date", s.time().UTC().Format(http.TimeFormat))
 	if s.refused(w, r) {
 		return
