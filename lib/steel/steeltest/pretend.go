@@ -25,14 +25,23 @@ var pretended = map[string]string{
 }
 
 // pretend serves a socket as that browser.
-func pretend(w http.ResponseWriter, r *http.Request) {
+func (s *Server) pretend(w http.ResponseWriter, r *http.Request) {
 	socket, err := cdp.Accept(w, r)
 	if err != nil {
 		return
 	}
 	defer socket.Drop()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() { // a socket does not end with its request
+		select {
+		case <-s.done:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
 	for {
-		message, err := socket.Read(context.Background())
+		message, err := socket.Read(ctx)
 		if err != nil {
 			return
 		}

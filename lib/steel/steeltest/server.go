@@ -40,7 +40,11 @@ type Server struct {
 	changing string     // the call that is changing the server
 	complain []string   // what a client did that would end a real server
 	ids      int
+	browser  *browser // nil: the server has none
+	frames   []Frame
+	opened   int // how many sockets were
 	done     chan struct{}
+	sockets  sync.WaitGroup
 }
 
 // New starts a server with the clock. Close ends it.
@@ -53,7 +57,13 @@ func New(now func() time.Time) *Server {
 
 // Close ends the server and whatever hangs in it.
 func (s *Server) Close() {
+	s.mu.Lock()
 	close(s.done)
+	s.mu.Unlock()
+	if b := s.behind(); b != nil {
+		b.close()
+	}
+	s.sockets.Wait() // they ended with the browser
 	s.http.CloseClientConnections()
 	s.http.Close()
 }
@@ -65,6 +75,10 @@ func (s *Server) Close() {
 //	status       answer this status to everything
 //	body         with status: the body (default: JSON with a message)
 //	answer       "html", "broken", "nolist", "large", "hang", "drop" or "redirect" for everything
+//	cdp          where a socket must have the key: "header" or "query"; else either will do
+//	host         "forwarded": a proxy in front of Chromium leaves the Host as it is
+//	browser      "none": sockets are dropped, and what dies is not replaced
+//	frame-delay  how long each message of a socket is on its way
 //	create       "lost": done, and no answer; "never": no answer and not done; "fails": 500
 //	             and a ghost; "other": another id; "hang": no answer until the end
 //	release      "fails": 500, and it is over; "stuck": 500, and it is not; "hang"
@@ -113,7 +127,15 @@ func (s *Server) Live() []string {
 	return ids
 }
 
-// Complaints returns what clients did that can end a real server.
+// complainOf notes what must not happen.
+func (s *Server) complainOf(what string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.complain = append(s.complain, what)
+}
+
+// Complaints returns what clients did that can end a real server, and what the server
+// itself could not do.
 func (s *Server) Complaints() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,8 +165,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if s.refused(w, r) {
 		return
 	}
-	if r.Header.Get("Upgrade") != "" {
-		pretend(w, r)
+	if isSocket(r) {
+		s.socket(w, r)
 		return
 	}
 	path := strings.TrimPrefix(r.URL.Path, "/prefix")
@@ -179,17 +201,13 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 func (s *Server) refused(w http.ResponseWriter, r *http.Request) bool {
 	public := r.URL.Path == "/ui" || r.URL.Path == "/result"
 	if key := s.knob("key"); key != "" && !public {
-		given := r.Header.Get("steel-api-key")
-		if r.Header.Get("Upgrade") != "" && s.knob("mode") == "cloud" {
-			given = r.URL.Query().Get("apiKey")
-		}
-		switch given {
+		switch given := s.keyOf(r); given {
 		case "":
 			reply(w, 401, map[string]any{"message": "no key"})
 			return true
 		case key:
 		default:
-			reply(w, 403, map[string]any{"message": "wrong key " + r.Header.Get("steel-api-key")})
+			reply(w, 403, map[string]any{"message": "wrong key " + given})
 			return true
 		}
 	}
@@ -225,6 +243,22 @@ func (s *Server) refused(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
+// keyOf returns the key of a request: calls have it in a header, sockets there or in
+// the query, and those of the cloud in the query.
+func (s *Server) keyOf(r *http.Request) string {
+	header, query := or(r.Header.Get("steel-api-key"), r.Header.Get("x-steel-api-key")), r.URL.Query().Get("apiKey")
+	if !isSocket(r) {
+		return header
+	}
+	switch where := s.knob("cdp"); {
+	case where == "query" || s.knob("mode") == "cloud":
+		return query
+	case where == "header":
+		return header
+	}
+	return or(header, query)
+}
+
 func (s *Server) hang(r *http.Request) {
 	select {
 	case <-s.done:
@@ -253,6 +287,7 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request, body []byte) {
 	var ask struct {
 		SessionID string `json:"sessionId"`
 		Timeout   int64  `json:"timeout"`
+		config
 	}
 	if len(body) == 0 {
 		reply(w, 400, map[string]any{"code": "FST_ERR_VALIDATION", "message": "body must be object"})
@@ -271,6 +306,7 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request, body []byte) {
 	case "hang":
 		s.hang(r)
 	}
+	s.settle(ask.config, knob)
 	s.mu.Lock()
 	v := &Session{ID: or(ask.SessionID, s.newID()), Status: "live", CreatedAt: at, Timeout: ask.Timeout}
 	if knob == "fails" || knob == "other" {
@@ -291,8 +327,8 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request, body []byte) {
 	reply(w, 200, s.view(v))
 }
 
-// release ends whatever is current, whichever id it is told; in the cloud it ends that
-// id.
+// release ends whatever is current, whichever id it is told, and starts another Chromium;
+// in the cloud it ends that id.
 func (s *Server) release(w http.ResponseWriter, r *http.Request, id string) {
 	knob := s.knob("release")
 	switch knob {
@@ -303,13 +339,17 @@ func (s *Server) release(w http.ResponseWriter, r *http.Request, id string) {
 		return
 	}
 	s.mu.Lock()
+	cloud := s.knobs["mode"] == "cloud"
 	answer := &Session{ID: id, Status: "released", CreatedAt: s.now()}
 	for i, v := range s.sessions {
-		if v.Status == "live" && (s.knobs["mode"] != "cloud" && i == 0 || v.ID == id) {
+		if v.Status == "live" && (!cloud && i == 0 || v.ID == id) {
 			v.Status, answer = "released", v
 		}
 	}
 	s.mu.Unlock()
+	if !cloud || len(s.Live()) == 0 {
+		s.settle(config{}, "release")
+	}
 	if knob == "fails" {
 		reply(w, 500, map[string]any{"message": "the idle browser cannot start"})
 		return
