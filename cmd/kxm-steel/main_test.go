@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"maps"
 	"os"
 	"slices"
@@ -32,40 +33,40 @@ func TestScripts(t *testing.T) {
 // fakes are the servers of the scripts that run, by their working directory.
 var fakes sync.Map
 
+// double is a script's server, and its site if it has one.
+type double struct {
+	*steeltest.Server
+	site *steeltest.Site
+	mark int // how many sockets there were at the last mark
+}
+
 // fake is the scripts' command for a Steel server:
 //
-//	fake start                start one, and set STEEL_API_URL, and SOCKETS to the same for sockets
+//	fake start [browser]      start one, with Chromium if asked, and set STEEL_API_URL, and SOCKETS to the same for sockets
+//	fake site                 start the web site of steeltest, and set SITE and SITE2, its other name
 //	fake set KNOB=VALUE…      turn knobs of steeltest.Server
 //	fake foreign              start a session as somebody else, and set FOREIGN
 //	fake live [ID…]           want exactly these sessions to be live
 //	fake count METHOD PATH N  want so many requests
 //	fake hides TEXT           want no address or body of a request to hold the text
+//	fake frames METHOD N      want clients to have called a method so many times
+//	fake mark                 count sockets from here
+//	fake sockets N            want clients to have opened so many sockets since the last mark
+//	fake kill-browser         kill Chromium, and wait for what takes its place
 //	fake stop                 end it; its address answers no more
 func fake(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: fake VERB [ARGS…]")
 	}
 	if args[0] == "start" {
-		s := steeltest.New(kxmtest.Now)
-		fakes.Store(ts.Getenv("WORK"), s)
-		ts.Setenv("STEEL_API_URL", s.URL)
-		ts.Setenv("SOCKETS", "ws"+strings.TrimPrefix(s.URL, "http"))
-		ts.Defer(func() {
-			if c := s.Complaints(); len(c) > 0 {
-				ts.Logf("calls overlapped: %v", c)
-				ts.Fatalf("calls that change the server overlapped")
-			}
-			if _, open := fakes.LoadAndDelete(ts.Getenv("WORK")); open {
-				s.Close()
-			}
-		})
+		start(ts, slices.Contains(args[1:], "browser"))
 		return
 	}
 	v, ok := fakes.Load(ts.Getenv("WORK"))
 	if !ok {
 		ts.Fatalf("fake: no server was started")
 	}
-	s := v.(*steeltest.Server)
+	s := v.(*double)
 	switch args[0] {
 	case "set":
 		for _, kv := range args[1:] {
@@ -91,10 +92,49 @@ func fake(ts *testscript.TestScript, neg bool, args []string) {
 				ts.Fatalf("%s %s?%s holds the text", r.Method, r.Path, r.Query)
 			}
 		}
+	case "site":
+		s.site = steeltest.NewSite()
+		ts.Setenv("SITE", s.site.URL)
+		ts.Setenv("SITE2", s.site.Other)
+	case "frames":
+		if got := s.Calls(args[1]); strconv.Itoa(got) != args[2] {
+			ts.Fatalf("%d calls of %s, want %s", got, args[1], args[2])
+		}
+	case "mark":
+		s.mark = s.Sockets()
+	case "sockets":
+		if got := s.Sockets() - s.mark; strconv.Itoa(got) != args[1] {
+			ts.Fatalf("%d sockets, want %s", got, args[1])
+		}
+	case "kill-browser":
+		s.KillBrowser()
 	case "stop":
 		fakes.Delete(ts.Getenv("WORK"))
 		s.Close()
 	default:
 		ts.Fatalf("fake: unknown verb %s", args[0])
+	}
+}
+
+// start starts a script's server, which ends with the script.
+func start(ts *testscript.TestScript, browser bool) {
+	s := &double{Server: steeltest.New(kxmtest.Now)}
+	fakes.Store(ts.Getenv("WORK"), s)
+	ts.Setenv("STEEL_API_URL", s.URL)
+	ts.Setenv("SOCKETS", "ws"+strings.TrimPrefix(s.URL, "http"))
+	ts.Defer(func() {
+		if s.site != nil {
+			defer s.site.Close()
+		}
+		if _, open := fakes.LoadAndDelete(ts.Getenv("WORK")); open {
+			defer s.Close()
+		}
+		if c := s.Complaints(); len(c) > 0 {
+			ts.Logf("complaints are %v", c)
+			ts.Fatalf("calls that change the server overlapped, or its browser failed")
+		}
+	})
+	if browser {
+		ts.Check(s.StartBrowser(context.Background(), steeltest.ChromiumOf(os.Getenv)))
 	}
 }
