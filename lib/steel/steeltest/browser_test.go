@@ -299,6 +299,7 @@ func TestAProgramThatIsNoChromium(t *testing.T) {
 	t.Parallel()
 	for _, program := range []Program{{"kxm-no-such-browser", os.Getenv("PATH")}, {"false", os.Getenv("PATH")}} {
 		s := New(time.Now)
+		s.Set("browser", "none") // rather than a pretended one
 		if err := s.StartBrowser(t.Context(), program); err == nil || !strings.Contains(err.Error(), program.Name+" did not start: it ended") {
 			t.Errorf("%s: %v", program.Name, err)
 		}

@@ -120,7 +120,7 @@ func (s *Site) endless(w http.ResponseWriter, r *http.Request) {
 	for {
 		select {
 		case <-s.done:
-			return
+			panic(http.ErrAbortHandler) // returning would end the file
 		case <-r.Context().Done():
 			return
 		default:
