@@ -60,7 +60,7 @@ var pages embed.FS
 //	/table              a table of rows=N (500) with a link and a button in each row
 //	/nodes              n=N (100000) elements
 //	/text               bytes=N (1000000) of text
-//	/escape             title, names, alert and console with escape codes
+//	/escape             title, names, alert and console with escape codes (in a title Chromium leaves those above 127 alone)
 //	/restless           goes elsewhere at every click
 //	/store, /stored     leaves something in each store of the browser; shows what is left
 //	/console            calls, exceptions, a rejection and a failed load

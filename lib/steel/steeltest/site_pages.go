@@ -87,7 +87,7 @@ func nodes(w http.ResponseWriter, r *http.Request) {
 			fmt.Fprintf(b, "<button>Node %d</button>\n", i)
 			return
 		}
-		fmt.Fprintf(b, "<p>Node %d\n", i)
+		fmt.Fprintf(b, "<p>Node %d</p>\n", i)
 	})
 }
 
