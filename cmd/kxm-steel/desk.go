@@ -34,6 +34,12 @@ func askingCodes(more ...fault.Code) []fault.Code {
 		fault.SteelServerError, fault.SteelServerBusy, fault.SteelRateLimited, fault.SteelBadResponse)...)
 }
 
+// browserCodes are how a command that also asks the browser can end, more than the
+// others.
+func browserCodes(more ...fault.Code) []fault.Code {
+	return append(more, fault.SteelNoBrowser, fault.SteelHostRejected, fault.SteelConnectionLost, fault.SteelBrowserRestarted, fault.SteelSessionGone, fault.SteelTooLarge)
+}
+
 // changingCodes are how a change of the server's sessions can end.
 func changingCodes(more ...fault.Code) []fault.Code {
 	return askingCodes(append(more, fault.SteelEndpointBusy, fault.SteelSessionBusy, fault.SteelStateCorrupt)...)

@@ -7,12 +7,6 @@ import (
 	"kxm/lib/fault"
 )
 
-// cutPrefix is strings.CutPrefix for a text that must go on after the prefix.
-func cutPrefix(text, prefix string) (string, bool) {
-	rest, ok := strings.CutPrefix(text, prefix)
-	return rest, ok && rest != ""
-}
-
 // input is a text that may be a secret: it comes from an argument, which other programs
 // can see, from standard input or from the environment.
 type input struct {

@@ -39,7 +39,8 @@ func (*startCmd) Help() string {
 
 // Codes names what the command can end with.
 func (*startCmd) Codes() []fault.Code {
-	return changingCodes(fault.SteelUsage, fault.SteelEndpointInUse, fault.SteelHumanInControl, fault.SteelCreateFailed, fault.SteelIDMismatch, fault.SteelReleaseFailed)
+	return changingCodes(browserCodes(fault.SteelUsage, fault.SteelEndpointInUse, fault.SteelHumanInControl, fault.SteelCreateFailed, fault.SteelIDMismatch,
+		fault.SteelReleaseFailed, fault.SteelWipeIncomplete)...)
 }
 
 // Run prints the session.
@@ -157,7 +158,7 @@ type adoptCmd struct {
 
 // Codes names what the command can end with.
 func (*adoptCmd) Codes() []fault.Code {
-	return changingCodes(fault.SteelUsage, fault.SteelSessionNotFound)
+	return changingCodes(browserCodes(fault.SteelUsage, fault.SteelSessionNotFound)...)
 }
 
 // Run prints the session.
@@ -202,7 +203,7 @@ func (*releaseCmd) Help() string {
 
 // Codes names what the command can end with.
 func (*releaseCmd) Codes() []fault.Code {
-	return changingCodes(fault.SteelSessionNotFound, fault.SteelSessionAmbiguous, fault.SteelTakeoverInvalid, fault.SteelReleaseFailed)
+	return changingCodes(fault.SteelSessionNotFound, fault.SteelSessionAmbiguous, fault.SteelTakeoverInvalid, fault.SteelReleaseFailed, fault.SteelWipeIncomplete)
 }
 
 // Run prints what came of it.
@@ -244,7 +245,7 @@ func (*sweepCmd) Help() string {
 
 // Codes names what the command can end with.
 func (*sweepCmd) Codes() []fault.Code {
-	return changingCodes(fault.SteelOrphansFound, fault.SteelReleaseFailed)
+	return changingCodes(fault.SteelOrphansFound, fault.SteelReleaseFailed, fault.SteelWipeIncomplete)
 }
 
 // Run prints the orphans, and fails while some remain.

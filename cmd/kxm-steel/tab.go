@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"kxm/lib/cli"
@@ -25,10 +26,9 @@ type onTab struct {
 
 // attachingCodes are how a verb about a page can end.
 func attachingCodes(more ...fault.Code) []fault.Code {
-	return askingCodes(append(more, fault.SteelSessionNotFound, fault.SteelSessionAmbiguous, fault.SteelSessionGone, fault.SteelSessionExpired,
+	return askingCodes(browserCodes(append(more, fault.SteelSessionNotFound, fault.SteelSessionAmbiguous, fault.SteelSessionExpired,
 		fault.SteelSessionBusy, fault.SteelStateCorrupt, fault.SteelHumanInControl, fault.SteelTakeoverInvalid, fault.SteelTabNotFound, fault.SteelTabLost,
-		fault.SteelTabStuck, fault.SteelTabCrashed, fault.SteelBrowserRestarted, fault.SteelNoBrowser, fault.SteelHostRejected, fault.SteelConnectionLost,
-		fault.SteelTimeout, fault.SteelTooLarge)...)
+		fault.SteelTabStuck, fault.SteelTabCrashed, fault.SteelTimeout)...)...)
 }
 
 // run attaches to the tab and lets act answer.
@@ -52,14 +52,17 @@ func (t *onTab) run(s *cli.Session, verb string, reads bool, act func(context.Co
 
 // dialogAnswer reads --on-dialog.
 func dialogAnswer(s *cli.Session, d *desk, how string) (steel.DialogAnswer, error) {
-	name, fromEnv := cutPrefix(how, "text-from-env=")
+	name, fromEnv := strings.CutPrefix(how, "text-from-env=")
 	switch {
 	case how == "":
 		return steel.DialogAnswer{}, nil
 	case how == "accept" || how == "dismiss":
 		return steel.DialogAnswer{Policy: steel.Policy(how)}, nil
-	case fromEnv || how == "text-from-stdin":
-		in := input{Stdin: !fromEnv, FromEnv: name}
+	case fromEnv && name != "" || how == "text-from-stdin":
+		in := input{Stdin: true}
+		if fromEnv {
+			in = input{FromEnv: name}
+		}
 		text, _, err := in.read(s, d)
 		return steel.DialogAnswer{Text: &text}, err
 	}

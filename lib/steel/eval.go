@@ -7,6 +7,7 @@ import (
 
 	"kxm/lib/cdp"
 	"kxm/lib/fault"
+	"kxm/lib/ndjson"
 )
 
 // ValueSchema names the form of a value that was read from a page.
@@ -50,6 +51,8 @@ func (p *Page) Eval(ctx context.Context, expression string) (*Evaluated, error) 
 	}
 	v := &Evaluated{Schema: ValueSchema, What: "eval", Type: a.kind(), Dialogs: p.Dialogs()}
 	switch {
+	case a.Result.ObjectID != "" && !a.plain():
+		v.Description = a.Result.Description // by value, they would all be {}
 	case a.Result.ObjectID != "":
 		v.Value, v.Description = p.byValue(ctx, a.Result.ObjectID, a.Result.Description)
 	case a.Result.Unserial != "":
@@ -57,7 +60,7 @@ func (p *Page) Eval(ctx context.Context, expression string) (*Evaluated, error) 
 	case a.Result.Type == "undefined":
 		v.Description = "undefined"
 	default:
-		v.Value = a.Result.Value
+		v.Value, v.Description = plainValue(a.Result.Value, a.Result.Description)
 	}
 	v.Description = clean(v.Description, maxDescription)
 	return v, nil
@@ -71,6 +74,12 @@ func (a *asked) kind() string {
 	return a.Result.Type
 }
 
+// plain reports whether a value is an object or array of the kind that JSON has, rather
+// than a function, an element, a date or the like.
+func (a *asked) plain() bool {
+	return a.Result.Type == "object" && (a.Result.Subtype == "" || a.Result.Subtype == "array")
+}
+
 // byValue returns an object's value, or its description if it has none that JSON holds.
 func (p *Page) byValue(ctx context.Context, object, description string) (json.RawMessage, string) {
 	var a asked
@@ -80,5 +89,15 @@ func (p *Page) byValue(ctx context.Context, object, description string) (json.Ra
 	if err != nil || a.Threw != nil || len(a.Result.Value) == 0 {
 		return nil, description
 	}
-	return a.Result.Value, ""
+	return plainValue(a.Result.Value, description)
+}
+
+// plainValue writes a value's texts as the answers here do: the browser escapes what is
+// not ASCII. One that strict JSON does not take, such as one nested too deep, is only
+// described.
+func plainValue(raw json.RawMessage, description string) (json.RawMessage, string) {
+	if ndjson.Validate(raw) != nil {
+		return nil, description
+	}
+	return ndjson.MapText(nil, raw, func(text string) string { return text }), ""
 }
