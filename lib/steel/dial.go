@@ -53,24 +53,30 @@ func (s *Service) Dial(ctx context.Context, id string) (*cdp.Conn, error) {
 
 // DialSocket is Dial for who relays the messages as they are.
 func (s *Service) DialSocket(ctx context.Context, id string) (*cdp.Socket, error) {
+	socket, _, err := s.dialAnyWay(ctx, id)
+	return socket, err
+}
+
+// dialAnyWay tries the ways to send the key until the server does not refuse it, and
+// returns which one that was.
+func (s *Service) dialAnyWay(ctx context.Context, id string) (socket *cdp.Socket, way string, err error) {
 	key, err := s.Key(ctx)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	ways := s.authWays(key)
-	for i, way := range ways {
-		socket, err := s.dialOnce(ctx, id, key, way)
+	for i, way := range s.authWays(key) {
+		socket, err = s.dialOnce(ctx, id, key, way)
 		if err == nil {
 			if i > 0 {
 				s.Store.rememberAuth(ctx, s.Settings, way)
 			}
-			return socket, nil
+			return socket, way, nil
 		}
-		if i == len(ways)-1 || !fault.Is(err, fault.SteelUnauthorized) {
-			return nil, err
+		if !fault.Is(err, fault.SteelUnauthorized) {
+			break
 		}
 	}
-	panic("unreachable") // there is at least one way
+	return nil, "", err
 }
 
 // authWays are the ways to send the key, in the order in which they are tried.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"kxm/lib/cdp"
 	"kxm/lib/fault"
 )
 
@@ -26,7 +27,7 @@ const (
 )
 
 // checkNames are all checks, in order.
-var checkNames = []string{"config", "state-dir", "reachable", "is-steel", "key", "viewer", "clock", "sessions"}
+var checkNames = []string{"config", "state-dir", "reachable", "is-steel", "key", "cdp", "host-header", "browser", "viewer", "clock", "sessions"}
 
 // maxSkew is by how much the server's clock may differ.
 const maxSkew = 30 * time.Second
@@ -85,6 +86,7 @@ func (s *Service) Diagnose(ctx context.Context, storeErr error) []Check {
 	d.add("reachable", OK, s.Settings.API.Host(), "")
 	d.add("is-steel", OK, fmt.Sprintf("%s, %s", s.Settings.Mode, count(len(list.Sessions), "session")), "")
 	s.checkKeyNeeded(ctx, &d)
+	s.checkBrowser(ctx, list, &d)
 	s.checkViewer(ctx, &d)
 	s.checkClock(list, &d)
 	if storeErr != nil {
@@ -144,6 +146,61 @@ func (s *Service) checkKeyNeeded(ctx context.Context, d *diagnosis) {
 	default:
 		d.add("key", Warn, "the server takes requests without the key from "+from+": anyone who reaches this host can drive its browser", "put a proxy that asks for a key before the server")
 	}
+}
+
+// checkBrowser opens a socket and asks the browser for its version. In the cloud there
+// is a browser only where there is a session.
+func (s *Service) checkBrowser(ctx context.Context, list *Listing, d *diagnosis) {
+	skip := func(why string, names ...string) {
+		for _, name := range names {
+			d.add(name, Skip, why, "")
+		}
+	}
+	id := s.NewID() // the open-source server takes any
+	if live := list.Live(); len(live) > 0 {
+		id = live[0].ID
+	} else if s.Settings.Mode == Cloud {
+		skip("no session is live", "cdp", "host-header", "browser")
+		return
+	}
+	quiet := *s
+	quiet.Store = nil // what is found out is not written down
+	socket, way, err := quiet.dialAnyWay(ctx, id)
+	switch fault.CodeOf(err) {
+	case fault.SteelHostRejected:
+		d.add("cdp", OK, "the socket reaches the browser", "")
+		d.failed("host-header", err)
+		skip("the Host header comes first", "browser")
+		return
+	case fault.SteelNoBrowser:
+		skip("no browser answers", "cdp", "host-header")
+		d.failed("browser", err)
+		return
+	}
+	if err != nil {
+		d.failed("cdp", err)
+		skip("the socket comes first", "host-header", "browser")
+		return
+	}
+	conn := cdp.NewConn(socket)
+	defer conn.Close()
+	how := "without a key"
+	if s.Settings.KeySource != "" {
+		how = "the key is taken in the " + map[string]string{authHeader: "header", authQuery: "address"}[way]
+	}
+	d.add("cdp", OK, how, "")
+	d.add("host-header", OK, "accepted", "")
+	ctx, cancel := context.WithTimeout(ctx, dialTime)
+	defer cancel()
+	var v struct {
+		Product  string `json:"product"`
+		Protocol string `json:"protocolVersion"`
+	}
+	if err := conn.Call(ctx, "", "Browser.getVersion", nil, &v); err != nil {
+		d.add("browser", Fail, "the browser does not answer", "release the session and start another one; if that fails too, restart the server")
+		return
+	}
+	d.add("browser", OK, strings.TrimSuffix(v.Product+", protocol "+v.Protocol, ", protocol "), "")
 }
 
 // checkViewer asks for the viewer's page, without the key.
