@@ -33,6 +33,10 @@ type grammar struct {
 	Reload  reloadCmd  `cmd:"" help:"Load the page again."`
 	Eval    evalCmd    `cmd:"" help:"Run a script in the page and print its value."`
 
+	Shot     shotCmd     `cmd:"" help:"Write a picture of the tab."`
+	PDF      pdfCmd      `cmd:"" name:"pdf" help:"Write the tab as a PDF document."`
+	Download downloadCmd `cmd:"" help:"Write a file, read with the tab's cookies."`
+
 	Scrape     scrapeCmd     `cmd:"" help:"Print the text of one page, without a session."`
 	Screenshot screenshotCmd `cmd:"" help:"Write a picture of one page, without a session."`
 	Doctor     doctorCmd     `cmd:"" help:"Check configuration, key, server and state; change nothing."`

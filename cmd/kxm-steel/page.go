@@ -2,12 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"time"
 
 	"kxm/lib/cli"
@@ -86,11 +80,10 @@ func (*screenshotCmd) Help() string {
 
 // Run writes the picture.
 func (c *screenshotCmd) Run(s *cli.Session) error {
-	to := s.Globals.Output
-	if to == "" {
-		return fault.New(fault.Usage, "no file is named for the picture").WithHint("-o FILE, or -o - for standard output")
+	to, err := destination(s, "picture")
+	if err != nil {
+		return err
 	}
-	s.Globals.Output = "" // the answer tells of the picture
 	return withServer(s, c.URL, c.LockWait, func(ctx context.Context, d *desk) error {
 		picture, err := d.Screenshot(ctx, c.URL, c.Full, c.Force)
 		if err != nil {
@@ -99,49 +92,6 @@ func (c *screenshotCmd) Run(s *cli.Session) error {
 		for _, w := range picture.Warnings {
 			s.Warn("%s", w)
 		}
-		if to == "-" {
-			s.Write(picture.Bytes)
-			return nil
-		}
-		if err := writePrivate(s.Path(to), picture.Bytes); err != nil {
-			return err
-		}
-		sum := sha256.Sum256(picture.Bytes)
-		return d.emit(struct {
-			Schema string `json:"schema"`
-			Path   string `json:"path"`
-			Bytes  int    `json:"bytes"`
-			Width  int    `json:"width"`
-			Height int    `json:"height"`
-			SHA256 string `json:"sha256"`
-			URL    string `json:"url"`
-		}{"kxm.steel-file.v1", to, len(picture.Bytes), picture.Width, picture.Height, hex.EncodeToString(sum[:]), steel.PrintedURL(c.URL)})
+		return d.save(to, picture.Bytes, &file{Width: picture.Width, Height: picture.Height, URL: steel.PrintedURL(c.URL)})
 	})
-}
-
-// writePrivate writes a file that only its owner can read, wholly or not at all. A
-// symbolic link in its place is refused.
-func writePrivate(path string, data []byte) (err error) {
-	failed := func(err error) error {
-		return fault.Wrap(err, fault.IOFailed, "cannot write the picture")
-	}
-	info, err := os.Lstat(path)
-	switch {
-	case err == nil && !info.Mode().IsRegular():
-		return fault.New(fault.Usage, "%s is no file", fault.Quote(path)).WithHint("name another one; links are not followed")
-	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return failed(err)
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".kxm-steel-*.tmp") // with mode 0600
-	if err != nil {
-		return failed(err)
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return failed(errors.Join(err, os.Remove(f.Name())))
-	}
-	return nil
 }

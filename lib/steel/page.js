@@ -4,5 +4,17 @@
 (() => {
   const where = () => ({ url: location.href, title: document.title });
   const ready = () => document.readyState;
-  return { where, ready };
+  // A file that the page has: its blob, what is to be said of it, and a piece in base64.
+  const open = (url) => fetch(url).then((answer) => answer.blob());
+  const describe = (blob) => ({ size: blob.size, type: blob.type });
+  const piece = async (blob, from, to) => {
+    const bytes = new Uint8Array(await blob.slice(from, to).arrayBuffer());
+    let text = "";
+    for (let i = 0; i < bytes.length; i += 0x8000) {
+      text += String.fromCharCode.apply(null, bytes.subarray(i, i + 0x8000));
+    }
+    return btoa(text);
+  };
+
+  return { where, ready, open, describe, piece };
 })()

@@ -354,3 +354,18 @@ func ParseDuration(text string) (time.Duration, error) {
 	}
 	return d, nil
 }
+
+// ParseSize reads a number of bytes: 16384, 16KiB, 50MiB or 1GiB.
+func ParseSize(text string) (int64, error) {
+	unit := int64(1)
+	for suffix, factor := range map[string]int64{"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30} {
+		if rest, ok := strings.CutSuffix(text, suffix); ok {
+			text, unit = rest, factor
+		}
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 || n > (1<<40)/unit {
+		return 0, errOutOfRange
+	}
+	return n * unit, nil
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"kxm/lib/cli"
+	"kxm/lib/fault"
+	"kxm/lib/steel"
+)
+
+// shotCmd writes a picture of the tab.
+type shotCmd struct {
+	onTab
+	Full    bool   `help:"The whole page instead of what the window shows."`
+	Image   string `enum:"png,jpeg,webp" default:"png" placeholder:"FORM" help:"png, jpeg or webp."`
+	Quality int    `placeholder:"N" help:"Of jpeg and webp: 1 to 100."`
+}
+
+// Codes names what the command can end with.
+func (*shotCmd) Codes() []fault.Code {
+	return attachingCodes(fault.SteelUnsupported, fault.SteelTargetHidden)
+}
+
+// Help says where the picture goes.
+func (*shotCmd) Help() string {
+	return `The picture goes to the file that -o names, with mode 0600 and never through a symbolic link; standard output tells of it. With -o - the picture itself is printed. A page that is higher than 16384 pixels is cut.`
+}
+
+// Run writes the picture.
+func (c *shotCmd) Run(s *cli.Session) error {
+	switch {
+	case c.Quality != 0 && c.Image == "png":
+		return fault.New(fault.Usage, "--quality is of jpeg and webp")
+	case c.Quality < 0 || c.Quality > 100:
+		return fault.New(fault.Usage, "--quality lies between 1 and 100")
+	}
+	to, err := destination(s, "picture")
+	if err != nil {
+		return err
+	}
+	return c.run(s, "shot", true, func(ctx context.Context, d *desk, p *steel.Page) error {
+		shot, err := p.Shot(ctx, &steel.ShotOptions{Full: c.Full, Image: c.Image, Quality: c.Quality})
+		if err != nil {
+			return err
+		}
+		return d.save(to, shot.Bytes, &file{Width: shot.Width, Height: shot.Height, Cut: shot.Cut})
+	})
+}
+
+// pdfCmd prints the tab as a document.
+type pdfCmd struct{ onTab }
+
+// Codes names what the command can end with.
+func (*pdfCmd) Codes() []fault.Code { return attachingCodes(fault.SteelUnsupported) }
+
+// Help says where the document goes.
+func (*pdfCmd) Help() string {
+	return `The document goes to the file that -o names, with mode 0600 and never through a symbolic link; standard output tells of it. With -o - the document itself is printed.`
+}
+
+// Run writes the document.
+func (c *pdfCmd) Run(s *cli.Session) error {
+	to, err := destination(s, "document")
+	if err != nil {
+		return err
+	}
+	return c.run(s, "pdf", true, func(ctx context.Context, d *desk, p *steel.Page) error {
+		data, err := p.PDF(ctx)
+		if err != nil {
+			return err
+		}
+		return d.save(to, data, &file{})
+	})
+}
+
+// size is a flag's number of bytes: 1048576, 1MiB or 1GiB.
+type size int64
+
+// UnmarshalText reads it.
+func (n *size) UnmarshalText(text []byte) error {
+	v, err := steel.ParseSize(string(text))
+	if err != nil {
+		return fault.New(fault.Usage, "%s is no size", fault.Quote(string(text))).WithHint("a number of bytes, or of KiB, MiB or GiB, such as 50MiB; 0 is no limit")
+	}
+	*n = size(v)
+	return nil
+}
+
+// downloadCmd reads a file with the tab's cookies.
+type downloadCmd struct {
+	onTab
+	URL      string `placeholder:"URL" help:"The file: http, https, blob or data."`
+	MaxBytes size   `placeholder:"N" default:"100MiB" help:"Largest file; 0 is no limit."`
+}
+
+// Codes names what the command can end with.
+func (*downloadCmd) Codes() []fault.Code {
+	return attachingCodes(fault.SteelURLRefused, fault.SteelNavigationFailed, fault.SteelHTTPStatus)
+}
+
+// Help says how the file is read.
+func (*downloadCmd) Help() string {
+	return `The file is read with the tab's cookies, over the connection to the browser: nothing of it is left on the server. It goes to the file that -o names, with mode 0600, wholly or not at all, and never through a symbolic link.`
+}
+
+// Run writes the file.
+func (c *downloadCmd) Run(s *cli.Session) error {
+	to, err := destination(s, "file")
+	if err != nil {
+		return err
+	}
+	if err := steel.CheckFileURL(c.URL); err != nil {
+		return err
+	}
+	if c.Timeout == 0 {
+		c.Timeout = duration(loadTime)
+	}
+	return c.run(s, "download", false, func(ctx context.Context, d *desk, p *steel.Page) error {
+		if to == "-" {
+			_, err := p.Download(ctx, "", c.URL, int64(c.MaxBytes), s)
+			return err
+		}
+		f, err := createPrivate(s.Path(to))
+		if err != nil {
+			return err
+		}
+		got, err := p.Download(ctx, "", c.URL, int64(c.MaxBytes), f)
+		if err != nil {
+			return errors.Join(err, f.abandon())
+		}
+		return d.keep(f, to, &file{URL: got.URL, Status: got.Status, MIME: got.MIME})
+	})
+}
