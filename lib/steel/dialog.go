@@ -61,15 +61,15 @@ type dialogs struct {
 	now     func() time.Time
 	mask    func(string) string // of values that were given to this command
 
-	mu    sync.Mutex
-	seen  []Dialog
-	last  *cdp.Pending // the answer to the last one
-	quiet chan struct{}
+	mu     sync.Mutex
+	seen   []Dialog
+	last   *cdp.Pending  // the answer to the last one
+	opened chan struct{} // holds one while a dialog has opened of which settle does not know
 }
 
 // listen answers from now on; Page must be enabled after.
 func (d *dialogs) listen() {
-	d.quiet = make(chan struct{}, 1)
+	d.opened = make(chan struct{}, 1)
 	d.conn.On(d.session, "Page.javascriptDialogOpening", d.opening)
 }
 
@@ -95,7 +95,7 @@ func (d *dialogs) opening(params json.RawMessage) {
 	d.last = pending
 	d.mu.Unlock()
 	select {
-	case d.quiet <- struct{}{}:
+	case d.opened <- struct{}{}:
 	default:
 	}
 }
@@ -108,26 +108,29 @@ func (d *dialogs) all() []Dialog {
 }
 
 // settle waits until no dialog has opened for a while, and the last one is answered.
-func (d *dialogs) settle(ctx context.Context, calm time.Duration) error {
-	t := time.NewTimer(calm)
-	defer t.Stop()
-	for {
+// Unless one may still come, the while has passed already if none has opened so far.
+func (d *dialogs) settle(ctx context.Context, calm time.Duration, mayCome bool) error {
+	for opened := mayCome || len(d.opened) > 0; opened; {
+		t := time.NewTimer(calm)
 		select {
-		case <-d.quiet:
-			t.Reset(calm)
+		case <-d.opened:
 		case <-t.C:
-			d.mu.Lock()
-			last := d.last
-			d.last = nil
-			d.mu.Unlock()
-			if last != nil {
-				_ = last.Wait(ctx, nil) // it may be gone by itself
-			}
-			return ctx.Err()
+			opened = false
 		case <-ctx.Done():
+		}
+		t.Stop()
+		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 	}
+	d.mu.Lock()
+	last := d.last
+	d.last = nil
+	d.mu.Unlock()
+	if last != nil {
+		_ = last.Wait(ctx, nil) // it may be gone by itself
+	}
+	return ctx.Err()
 }
 
 // noteDialogs adds dialogs to the last ones of a session.

@@ -214,7 +214,7 @@ func (p *Page) Dialogs() []Dialog { return p.dialogs.all() }
 func (p *Page) close() { p.conn.Close() }
 
 // settle waits for what an action set off: a navigation that begins at once, up to the
-// new document, and dialogs.
+// new document, and dialogs, until none has opened for a while.
 func (p *Page) settle(ctx context.Context) error {
 	began := func(s sight) bool { return s.started > p.before.started || s.crashed }
 	seen, _ := p.watch.until(ctx, calmTime, began)
@@ -227,7 +227,7 @@ func (p *Page) settle(ctx context.Context) error {
 	if seen, _ := p.watch.look(); seen.crashed {
 		return p.unanswering()
 	}
-	return p.dialogs.settle(ctx, calmTime)
+	return p.dialogs.settle(ctx, calmTime, began(seen))
 }
 
 // transport turns an error of the connection into ours. A connection that broke is
