@@ -61,13 +61,15 @@ type bench struct {
 }
 
 // command is one process: a program and its arguments, its folder and the file at
-// its standard input. Before it, and outside its time, the file in without is removed.
+// its standard input. Before it, and outside its time, the file in without is removed
+// and the command in before is run.
 // In an argument "{n}" stands for how many processes ran before, modulo [turns].
 type command struct {
 	argv    []string
 	dir     string
 	stdin   string
 	without string
+	before  *command
 }
 
 // turns is after how many processes "{n}" begins again.
@@ -77,6 +79,9 @@ func shell(dir, line string) command { return command{argv: []string{"sh", "-c",
 
 // run runs a command and returns how long it took.
 func (b *bench) run(c command) time.Duration {
+	if c.before != nil {
+		b.run(*c.before)
+	}
 	cmd, done := b.prepared(c)
 	defer done()
 	start := time.Now()
@@ -219,7 +224,7 @@ func (b *bench) memory(name string, bound float64, x command, input int64) {
 	b.print(name, median(sizes), bound, fmt.Sprintf("input %.1f MB", float64(input)/1e6))
 }
 
-// size returns the largest resident size of a command. The system counts to it what the
+// print says whether a bound holds.
 func (b *bench) print(name string, got, bound float64, detail string) {
 	b.measured++
 	verdict := "holds"

@@ -60,6 +60,7 @@ func (b *bench) all() {
 	b.state()
 	b.prompt(empty)
 	b.wiki()
+	b.steel(empty)
 }
 
 // emptyProgram builds what start-up is compared with.
