@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf16"
 
 	"kxm/lib/cli"
 	"kxm/lib/config"
@@ -100,8 +103,28 @@ func (d *desk) emit(v any) error {
 	if err != nil {
 		return fmt.Errorf("encoding the answer: %w", err)
 	}
-	d.session.Print("%s\n", d.Secrets.Mask(string(line)))
+	d.session.Print("%s\n", escapeFormat(d.Secrets.Mask(string(line))))
 	return nil
+}
+
+// escapeFormat writes control and format characters, which stand in the texts of a JSON
+// line alone, as escapes: what a page says must not steer a terminal.
+func escapeFormat(line string) string {
+	plain := func(r rune) bool { return r < 0x80 || !unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }
+	if !strings.ContainsFunc(line, func(r rune) bool { return !plain(r) }) {
+		return line
+	}
+	var b strings.Builder
+	for _, r := range line {
+		if plain(r) {
+			b.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			fmt.Fprintf(&b, "\\u%04x", unit)
+		}
+	}
+	return b.String()
 }
 
 // emitAll adds values to the answer, one a line.
