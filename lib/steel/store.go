@@ -153,21 +153,9 @@ func (st *Store) Read(id string) (*Record, error) {
 	if st.root == nil || !validID(id) {
 		return nil, nil
 	}
-	name := id + recordSuffix
-	info, err := st.root.Lstat(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	path := filepath.Join(st.dir, name)
-	if err != nil {
-		return nil, fault.Wrap(err, fault.IOFailed, "cannot read a record")
-	}
-	if err := safe(info, path, false); err != nil {
+	data, path, err := st.readFile(id + recordSuffix)
+	if data == nil || err != nil {
 		return nil, err
-	}
-	data, err := st.root.ReadFile(name)
-	if err != nil {
-		return nil, fault.Wrap(err, fault.IOFailed, "cannot read a record")
 	}
 	r, err := ParseRecord(data)
 	if err == nil && r.ID != id {
@@ -241,13 +229,36 @@ func (st *Store) Records() (*Records, error) {
 	return rs, nil
 }
 
-// Write writes a record.
+// readFile reads a file of the folder that nobody else can read or has placed; nil: it
+// is not there.
+func (st *Store) readFile(name string) (data []byte, path string, err error) {
+	path = filepath.Join(st.dir, name)
+	info, err := st.root.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, path, nil
+	}
+	if err == nil {
+		if err := safe(info, path, false); err != nil {
+			return nil, path, err
+		}
+		data, err = st.root.ReadFile(name)
+	}
+	if err != nil {
+		return nil, path, fault.Wrap(err, fault.IOFailed, "cannot read the state")
+	}
+	return append([]byte{}, data...), path, nil
+}
+
+// Write writes a record. One that is closed has no references any more.
 func (st *Store) Write(r *Record) error {
 	data, err := r.encode()
 	if err != nil {
 		return err
 	}
-	return st.replace(r.ID+recordSuffix, data)
+	if err := st.replace(r.ID+recordSuffix, data); err != nil || r.Phase != Closed {
+		return err
+	}
+	return st.DropReferences(r.ID)
 }
 
 // replace writes a file as a whole.
@@ -281,7 +292,7 @@ func (st *Store) forget(rs *Records, now time.Time) error {
 		if r.Phase != Closed || now.Sub(r.closedAt()) < keepClosed {
 			continue
 		}
-		for _, name := range []string{r.ID + lockSuffix, r.ID + recordSuffix} {
+		for _, name := range []string{r.ID + lockSuffix, r.ID + refsSuffix, r.ID + recordSuffix} {
 			if err := st.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return fault.Wrap(err, fault.IOFailed, "cannot remove an old record")
 			}
