@@ -23,6 +23,7 @@ type Access struct {
 	Reads   bool   // it looks and changes nothing
 	Timeout time.Duration
 	Dialog  DialogAnswer
+	Aim     Aim // the element that it is about, if it is about one
 }
 
 // OnPage attaches to a session's tab, lets act do its work, and ends the connection. Who
@@ -119,11 +120,17 @@ func (s *Service) attach(ctx context.Context, r *Record, a *Access) (*Page, erro
 	if err := s.nameTabs(r, a.Tab); err != nil {
 		return nil, err
 	}
-	conn, err := s.connect(ctx, r)
-	if err != nil {
+	p := &Page{service: s, record: r, access: a, views: map[string]*view{}}
+	if a.Aim.IsReference() {
+		var err error
+		if p.aimed, err = p.reference(a.Aim.wanted); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	if p.conn, err = s.connect(ctx, r); err != nil {
 		return nil, err
 	}
-	p := &Page{service: s, record: r, conn: conn, access: a}
 	if err := p.open(ctx); err != nil {
 		err = s.transport(ctx, r, err)
 		p.close()

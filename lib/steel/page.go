@@ -26,9 +26,12 @@ type Page struct {
 	session string          // the protocol's
 	tab     Tab
 
-	targets []target
+	targets []target // pages
+	others  []target // whatever else there is, as frames of other sites
 	main    *frameTree
 	worlds  map[string]*cdp.Pending // isolated worlds that were asked for, by frame
+	aimed   *Reference              // what the command is about, if that is a reference
+	views   map[string]*view        // cross-site frames that were attached to, by their target
 	watch   *watch
 	dialogs dialogs
 	before  sight // when the tab was attached to
@@ -66,13 +69,20 @@ func (p *Page) open(ctx context.Context) error {
 	attaching := error(errNoTab)
 	if t := r.tab(name); t != nil {
 		p.tab = *t
-		attaching = attachTo(p.conn, t.TargetID).Wait(ctx, &to)
+		attach := attachTo(p.conn, t.TargetID)
+		if p.aimed != nil && p.aimed.TargetID != t.TargetID {
+			p.beginView(p.aimed.TargetID)
+		}
+		attaching = attach.Wait(ctx, &to)
+		for _, v := range p.views {
+			v.attached(ctx)
+		}
 	}
 	var a targetsAnswer
 	if err := list.Wait(ctx, &a); err != nil {
 		return err
 	}
-	p.targets = a.pages()
+	p.targets, p.others = a.pages(), a.others()
 	if !p.has(p.tab.TargetID) {
 		return p.lost()
 	}
@@ -144,6 +154,7 @@ func (p *Page) enable(ctx context.Context) error {
 	p.Send("Page.setLifecycleEventsEnabled", map[string]bool{"enabled": true})
 	tree := p.Send("Page.getFrameTree", nil)
 	p.askWorld(p.tab.TargetID) // the main frame's id is the target's
+	p.prepare(ctx)
 	one := p.Send("Runtime.evaluate", map[string]any{"expression": "1", "returnByValue": true})
 	probing, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
@@ -153,18 +164,25 @@ func (p *Page) enable(ctx context.Context) error {
 		}
 		return err
 	}
+	root, err := waitTree(ctx, tree)
+	if err != nil {
+		return err
+	}
+	p.main = root
+	p.before, _ = p.watch.look()
+	return nil
+}
+
+// waitTree waits for the answer to Page.getFrameTree.
+func waitTree(ctx context.Context, tree *cdp.Pending) (*frameTree, error) {
 	var t struct {
 		Tree *frameTree `json:"frameTree"`
 	}
-	if err := tree.Wait(ctx, &t); err != nil {
-		return err
+	err := tree.Wait(ctx, &t)
+	if err == nil && t.Tree == nil {
+		err = badAnswer("Page.getFrameTree", "frameTree")
 	}
-	if t.Tree == nil {
-		return badAnswer("Page.getFrameTree", "frameTree")
-	}
-	p.main = t.Tree
-	p.before, _ = p.watch.look()
-	return nil
+	return t.Tree, err
 }
 
 var errCrashed = errors.New("the renderer crashed")

@@ -28,6 +28,11 @@ func (a *targetsAnswer) pages() []target {
 	return slices.DeleteFunc(slices.Clone(a.Infos), func(t target) bool { return t.Type != "page" })
 }
 
+// others returns what is no tab.
+func (a *targetsAnswer) others() []target {
+	return slices.DeleteFunc(slices.Clone(a.Infos), func(t target) bool { return t.Type == "page" })
+}
+
 // listPages asks the browser for its tabs.
 func listPages(ctx context.Context, conn *cdp.Conn) ([]target, error) {
 	var a targetsAnswer

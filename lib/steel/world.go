@@ -18,12 +18,20 @@ import (
 //go:embed page.js
 var pageScript string
 
+// locateScript is the same for questions about elements.
+//
+//go:embed locate.js
+var locateScript string
+
 // worldName names the isolated worlds.
 const worldName = "kxm"
 
-// askWorld asks for the isolated world of a frame without waiting.
-func (p *Page) askWorld(frame string) *cdp.Pending {
-	w := p.Send("Page.createIsolatedWorld", map[string]string{"frameId": frame, "worldName": worldName})
+// askWorld asks for the isolated world of a frame of the tab's process without waiting.
+func (p *Page) askWorld(frame string) *cdp.Pending { return p.askWorldIn(p.session, frame) }
+
+// askWorldIn is askWorld for a frame of another process, which has a session of its own.
+func (p *Page) askWorldIn(session, frame string) *cdp.Pending {
+	w := p.conn.Send(session, "Page.createIsolatedWorld", map[string]string{"frameId": frame, "worldName": worldName})
 	p.worlds[frame] = w
 	return w
 }
@@ -46,12 +54,17 @@ func (p *Page) world(ctx context.Context, frame string) (int, error) {
 // ask calls a method of the script in a frame of the tab's process and reads what it
 // returns. A document that was navigated away while it was asked is asked again.
 func (p *Page) ask(ctx context.Context, frame, method string, args []any, result any) error {
+	return p.askIn(ctx, pageScript, frame, method, args, result)
+}
+
+// askIn is ask for a method of another script.
+func (p *Page) askIn(ctx context.Context, script, frame, method string, args []any, result any) error {
 	for try := 0; ; try++ {
 		id, err := p.world(ctx, frame)
 		var a asked
 		if err == nil {
 			err = p.Call(ctx, "Runtime.evaluate", map[string]any{
-				"expression": "(" + pageScript + ")." + method + "(" + arguments(args) + ")", "contextId": id,
+				"expression": "(" + script + ")." + method + "(" + arguments(args) + ")", "contextId": id,
 				"returnByValue": true, "awaitPromise": true,
 			}, &a)
 		}
