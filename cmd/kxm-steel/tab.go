@@ -22,6 +22,8 @@ type onTab struct {
 	Tab      string   `placeholder:"tN" help:"The tab, for this command; default: the current one."`
 	Timeout  duration `placeholder:"D" help:"How long the command may take: 10s, or 30s where a page is loaded."`
 	OnDialog string   `placeholder:"HOW" help:"Answer the page's dialogs otherwise: accept, dismiss, text-from-stdin or text-from-env=NAME."`
+
+	aim steel.Aim // of a verb about one element
 }
 
 // attachingCodes are how a verb about a page can end.
@@ -41,7 +43,7 @@ func (t *onTab) run(s *cli.Session, verb string, reads bool, act func(context.Co
 	if t.Timeout == 0 {
 		t.Timeout = duration(actTime)
 	}
-	a := &steel.Access{Session: d.named(t.Session), Tab: t.Tab, Verb: verb, Reads: reads, Timeout: time.Duration(t.Timeout)}
+	a := &steel.Access{Session: d.named(t.Session), Tab: t.Tab, Verb: verb, Reads: reads, Timeout: time.Duration(t.Timeout), Aim: t.aim}
 	if a.Dialog, err = dialogAnswer(s, d, t.OnDialog); err != nil {
 		return err
 	}
