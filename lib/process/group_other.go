@@ -9,8 +9,11 @@ import (
 
 // Without process groups only the program itself is ended.
 
-func lead(*exec.Cmd)          {}
-func termGroup(cmd *exec.Cmd) { _ = cmd.Process.Kill() }
-func killGroup(cmd *exec.Cmd) { _ = cmd.Process.Kill() }
+type members struct{ cmd *exec.Cmd }
+
+func (m *members) lead(cmd *exec.Cmd) { m.cmd = cmd }
+func (m *members) term()              { m.kill() }
+func (m *members) kill()              { _ = m.cmd.Process.Kill() }
+func (m *members) left() bool         { return false }
 
 func verdict(state *os.ProcessState) (int, os.Signal) { return state.ExitCode(), nil }

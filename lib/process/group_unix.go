@@ -8,13 +8,35 @@ import (
 	"syscall"
 )
 
+// members are the processes that end with a command: those of its group.
+type members struct{ cmd *exec.Cmd }
+
 // lead makes the command the head of a process group.
-func lead(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
+func (m *members) lead(cmd *exec.Cmd) {
+	m.cmd = cmd
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+}
 
-// An error of these means that the group is empty.
+// group sends a signal to the command's own group. An error means that it is empty.
+func (m *members) group(sig syscall.Signal) { _ = syscall.Kill(-m.cmd.Process.Pid, sig) }
 
-func termGroup(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
-func killGroup(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+func (m *members) term() { m.group(syscall.SIGTERM) }
+func (m *members) kill() { m.group(syscall.SIGKILL) }
+
+// left reports whether anybody but the leader is left.
+func (m *members) left() bool {
+	leader := m.cmd.Process.Pid
+	if syscall.Kill(-leader, 0) != nil {
+		return false
+	}
+	all := processes()
+	for _, k := range all {
+		if k.group == leader && k.pid != leader {
+			return true
+		}
+	}
+	return all == nil // it cannot be told here whether it is the leader alone
+}
 
 // verdict returns the exit status, or -1 and the signal.
 func verdict(state *os.ProcessState) (int, os.Signal) {

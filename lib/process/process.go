@@ -1,16 +1,17 @@
 // Package process owns running an outside command: its process group, the clocks that
 // end it, its pipes, and what came of it.
 //
-// Start with [Run]. A clock kills, it never only stops waiting: TERM to the whole
-// group, then KILL to whoever is left. The package decides nothing about what a
-// command's output or exit status mean, reads no environment and masks nothing.
+// Start with [Run], or with [Start] for a command that goes on meanwhile. A clock
+// kills, it never only stops waiting: TERM to the whole group, then KILL to whoever is
+// left. The package decides nothing about what a command's output or exit status mean,
+// reads no environment and masks nothing.
 package process
 
 import (
 	"context"
 	"errors"
 	"os"
-	"os/exec"
+	"syscall"
 	"time"
 )
 
@@ -33,6 +34,12 @@ type Command struct {
 	Dir   string   // "" is the folder of this process
 	Stdin []byte   // all of the standard input; nil is the null device
 
+	// A file here is the command's stream itself, with nothing in between: what it reads
+	// and writes does not pass through this process, which keeps none of it and does not
+	// hear it, so that the idle clock runs on. Files stay the caller's to close.
+	// StdinFile stands in place of Stdin.
+	StdinFile, StdoutFile, StderrFile *os.File
+
 	Hard  time.Duration // wall time since the start; 0 is no limit
 	Idle  time.Duration // time without a byte of output; 0 is no limit
 	Grace time.Duration // between TERM and KILL; 0 is DefaultGrace
@@ -53,7 +60,7 @@ const (
 	Signaled  Ending = "signaled"  // by Result.Signal, which nobody here sent
 	HardLimit Ending = "timeout"   // the hard clock fired
 	IdleLimit Ending = "idle"      // the idle clock fired
-	Cancelled Ending = "cancelled" // the context ended
+	Cancelled Ending = "cancelled" // the context ended, or Process.End was called
 )
 
 // Output is what was kept of a stream.
@@ -72,6 +79,15 @@ type Result struct {
 	Stderr Output
 }
 
+// ExitStatus is the result as a shell tells it: the exit status, or 128 and the number
+// of the signal.
+func (r *Result) ExitStatus() int {
+	if n, ok := r.Signal.(syscall.Signal); ok {
+		return 128 + int(n)
+	}
+	return r.Status
+}
+
 // errEmpty refuses a command without a program.
 var errEmpty = errors.New("no program is named")
 
@@ -80,111 +96,13 @@ var errEmpty = errors.New("no program is named")
 // made; it wraps exec.ErrNotFound when the program is not on the PATH of this process.
 // Whatever is left of the command's process group when its leader has ended is killed.
 func Run(ctx context.Context, c Command) (*Result, error) {
-	if len(c.Argv) == 0 || c.Argv[0] == "" {
-		return nil, errEmpty
-	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(c.Argv[0], c.Argv[1:]...)
-	cmd.Dir, cmd.Env = c.Dir, c.Env
-	if cmd.Env == nil {
-		cmd.Env = []string{}
-	}
-	lead(cmd)
-	s, err := connect(cmd, &c)
+	p, err := Start(c)
 	if err != nil {
 		return nil, err
 	}
-	err = cmd.Start()
-	s.closeTheirs()
-	if err != nil {
-		s.closeOurs()
-		return nil, err
-	}
-	s.begin(c.Stdin)
-	r := &run{command: &c, cmd: cmd, streams: s, ended: make(chan struct{})}
-	go func() {
-		defer close(r.ended)
-		awaitLeader(cmd)
-	}()
-	ending := r.watch(ctx)
-	s.drain()
-	killGroup(cmd) // the leader is not reaped yet, so that the group's number is still its own
-	_ = cmd.Wait() // its verdict is read below
-	return r.result(ending), nil
-}
-
-// run is one command that was started.
-type run struct {
-	command *Command
-	cmd     *exec.Cmd
-	streams *streams
-	ended   chan struct{} // closed when the leader has ended
-}
-
-// watch waits for the leader's end and ends it itself when a clock or the context says
-// so.
-func (r *run) watch(ctx context.Context) Ending {
-	hard, stopHard := clock(r.command.Hard)
-	defer stopHard()
-	for {
-		idle, stopIdle := clock(r.command.Idle)
-		ending := Exited
-		select {
-		case <-r.ended:
-		case <-r.streams.heard:
-			stopIdle()
-			continue
-		case <-idle:
-			if r.command.Working != nil && r.command.Working() {
-				continue
-			}
-			ending = IdleLimit
-		case <-hard:
-			ending = HardLimit
-		case <-ctx.Done():
-			ending = Cancelled
-		}
-		stopIdle()
-		if ending != Exited {
-			r.terminate()
-		}
-		return ending
-	}
-}
-
-// clock returns a channel that fires after d, or never if d is 0.
-func clock(d time.Duration) (<-chan time.Time, func()) {
-	if d <= 0 {
-		return nil, func() {}
-	}
-	t := time.NewTimer(d)
-	return t.C, func() { t.Stop() }
-}
-
-// terminate ends the group: TERM, the grace, KILL.
-func (r *run) terminate() {
-	termGroup(r.cmd)
-	grace := r.command.Grace
-	if grace == 0 {
-		grace = DefaultGrace
-	}
-	t := time.NewTimer(grace)
-	defer t.Stop()
-	select {
-	case <-r.ended:
-		return
-	case <-t.C:
-	}
-	killGroup(r.cmd)
-	<-r.ended
-}
-
-func (r *run) result(ending Ending) *Result {
-	status, sig := verdict(r.cmd.ProcessState)
-	if ending == Exited && sig != nil {
-		ending = Signaled
-	}
-	return &Result{Ending: ending, Status: status, Signal: sig, Stdout: r.streams.stdout.output(), Stderr: r.streams.stderr.output()}
+	defer context.AfterFunc(ctx, p.cancel)()
+	return p.Wait(), nil
 }

@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -56,15 +55,7 @@ var jobs = map[string]func(){
 		dir, _ := os.Getwd()
 		fmt.Println(strings.Join(os.Environ(), ","), dir)
 	},
-	"parent": func() { // leaves a child behind that holds the pipes
-		cmd := exec.Command(os.Args[0])
-		cmd.Env = []string{"KXM_PROCESS_JOB=deaf"}
-		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-		if err := cmd.Start(); err != nil {
-			panic(err)
-		}
-		fmt.Println(cmd.Process.Pid)
-	},
+	"parent": func() { child("KXM_PROCESS_JOB=deaf") }, // which holds the pipes
 	"emigrant": func() { // leaves a child of another group behind
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = []string{"KXM_PROCESS_JOB=hang"}
@@ -73,8 +64,31 @@ var jobs = map[string]func(){
 		if err := cmd.Start(); err != nil {
 			panic(err)
 		}
-		fmt.Println(cmd.Process.Pid)
+		fmt.Println("child", cmd.Process.Pid)
 	},
+	"couple": func() { // like a shell, which dies at once and leaves its program to its own devices
+		child("KXM_PROCESS_JOB=" + os.Getenv("KXM_PROCESS_CHILD"))
+		time.Sleep(time.Hour)
+	},
+	"slow": func() {
+		c := make(chan os.Signal, 1)
+		signal.Notify(c, syscall.SIGTERM)
+		fmt.Println("ready")
+		<-c
+		time.Sleep(300 * time.Millisecond)
+		fmt.Println("cleaned up")
+	},
+}
+
+// child starts this binary with its own streams, and says which number it has.
+func child(env ...string) {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(append(env, "GORACE=atexit_sleep_ms=0"), coverage...)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	if err := cmd.Start(); err != nil {
+		panic(err)
+	}
+	fmt.Println("child", cmd.Process.Pid)
 }
 
 // TestMain lets the tests start this binary as another program.
@@ -250,38 +264,20 @@ func lives(pid int) bool {
 	return err != nil || !strings.HasPrefix(rest, "Z")
 }
 
-func childOf(t *testing.T, r *Result) int {
-	t.Helper()
-	// The child may say its word before the parent has said its number.
-	for line := range strings.Lines(string(r.Stdout.Bytes)) {
-		if pid, err := strconv.Atoi(strings.TrimSpace(line)); err == nil {
-			return pid
-		}
-	}
-	t.Fatalf("no number in %q", r.Stdout.Bytes)
-	return 0
-}
-
 func TestAGrandchildHoldsNothingOpenAndIsKilled(t *testing.T) {
 	t.Parallel()
 	r := mustRun(t, t.Context(), job("parent"), drainTime+10*time.Second)
 	if r.Ending != Exited || r.Status != 0 || !r.Stdout.Cut || !r.Stderr.Cut {
 		t.Errorf("%+v", r)
 	}
-	pid := childOf(t, r)
-	for range 100 {
-		if !lives(pid) {
-			return
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	t.Error("the grandchild lives on")
+	pid := numberOf(t, string(r.Stdout.Bytes))
+	within(t, 5*time.Second, "the grandchild is dead", func() bool { return !lives(pid) })
 }
 
 func TestAGrandchildOfAnotherGroupHoldsNothingOpen(t *testing.T) {
 	t.Parallel()
 	r := mustRun(t, t.Context(), job("emigrant"), drainTime+10*time.Second)
-	pid := childOf(t, r)
+	pid := numberOf(t, string(r.Stdout.Bytes))
 	defer syscall.Kill(pid, syscall.SIGKILL)
 	if r.Ending != Exited || !r.Stdout.Cut {
 		t.Errorf("%+v", r)

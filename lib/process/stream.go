@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// streams are the pipes between this process and the command.
+// streams are the pipes between this process and the command. There is none where the
+// command has a stream of its own.
 type streams struct {
 	stdout, stderr sink
 	stdin          *os.File   // our end, or nil
@@ -38,7 +39,9 @@ func connect(cmd *exec.Cmd, c *Command) (_ *streams, err error) {
 			s.closeOurs()
 		}
 	}()
-	if c.Stdin != nil {
+	if c.StdinFile != nil {
+		cmd.Stdin = c.StdinFile
+	} else if c.Stdin != nil {
 		theirs, ours, err := os.Pipe()
 		if err != nil {
 			return nil, err
@@ -49,8 +52,13 @@ func connect(cmd *exec.Cmd, c *Command) (_ *streams, err error) {
 	for _, p := range []struct {
 		sink  *sink
 		limit int64
+		given *os.File
 		to    *io.Writer
-	}{{&s.stdout, c.StdoutCap, &cmd.Stdout}, {&s.stderr, c.StderrCap, &cmd.Stderr}} {
+	}{{&s.stdout, c.StdoutCap, c.StdoutFile, &cmd.Stdout}, {&s.stderr, c.StderrCap, c.StderrFile, &cmd.Stderr}} {
+		if p.given != nil {
+			*p.to = p.given
+			continue
+		}
 		ours, theirs, err := os.Pipe()
 		if err != nil {
 			return nil, err
@@ -84,7 +92,9 @@ func (s *streams) begin(stdin []byte) {
 		s.readers.Go(func() { feed(s.stdin, stdin) })
 	}
 	for _, k := range []*sink{&s.stdout, &s.stderr} {
-		s.readers.Go(func() { k.read(s.heard) })
+		if k.pipe != nil {
+			s.readers.Go(func() { k.read(s.heard) })
+		}
 	}
 }
 
