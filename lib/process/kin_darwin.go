@@ -15,7 +15,7 @@ func processes() []kin {
 	var all []kin
 	for i := range table {
 		if p := &table[i]; p.Proc.P_stat != zombie {
-			all = append(all, kin{int(p.Proc.P_pid), int(p.Eproc.Pgid)})
+			all = append(all, kin{int(p.Proc.P_pid), int(p.Eproc.Ppid), int(p.Eproc.Pgid), p.Proc.P_starttime.Nano()})
 		}
 	}
 	return all

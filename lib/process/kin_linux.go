@@ -28,7 +28,7 @@ func processes() []kin {
 }
 
 // parseStat reads the line of /proc/PID/stat, which proc(5) describes: number, name in
-// parentheses, state, parent, group.
+// parentheses, state, parent, group; the 22nd field is the start in clock ticks.
 func parseStat(line string) (kin, bool) {
 	number, _, _ := strings.Cut(line, " ")
 	end := strings.LastIndexByte(line, ')') // a name may hold parentheses and spaces
@@ -36,15 +36,15 @@ func parseStat(line string) (kin, bool) {
 		return kin{}, false
 	}
 	fields := strings.Fields(line[end+1:])
-	if len(fields) < 3 || fields[0] == "Z" || fields[0] == "X" {
+	if len(fields) < 20 || fields[0] == "Z" || fields[0] == "X" {
 		return kin{}, false
 	}
-	var n [2]int64
-	for i, text := range []string{number, fields[2]} {
+	var n [4]int64
+	for i, text := range []string{number, fields[1], fields[2], fields[19]} {
 		var err error
 		if n[i], err = strconv.ParseInt(text, 10, 64); err != nil {
 			return kin{}, false
 		}
 	}
-	return kin{int(n[0]), int(n[1])}, true
+	return kin{int(n[0]), int(n[1]), int(n[2]), n[3]}, true
 }

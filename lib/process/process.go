@@ -40,6 +40,9 @@ type Command struct {
 	// StdinFile stands in place of Stdin.
 	StdinFile, StdoutFile, StderrFile *os.File
 
+	// Attached lets the command stand in for this process: see [Start].
+	Attached bool
+
 	Hard  time.Duration // wall time since the start; 0 is no limit
 	Idle  time.Duration // time without a byte of output; 0 is no limit
 	Grace time.Duration // between TERM and KILL; 0 is DefaultGrace
@@ -77,6 +80,10 @@ type Result struct {
 	Signal os.Signal // what it died of, or nil
 	Stdout Output
 	Stderr Output
+
+	// Received is the last signal that came to this process while an attached command
+	// ran, or nil.
+	Received os.Signal
 }
 
 // ExitStatus is the result as a shell tells it: the exit status, or 128 and the number

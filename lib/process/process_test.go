@@ -66,6 +66,8 @@ var jobs = map[string]func(){
 		}
 		fmt.Println("child", cmd.Process.Pid)
 	},
+	"attached": attachedJob,
+	"counter":  counterJob,
 	"couple": func() { // like a shell, which dies at once and leaves its program to its own devices
 		child("KXM_PROCESS_JOB=" + os.Getenv("KXM_PROCESS_CHILD"))
 		time.Sleep(time.Hour)

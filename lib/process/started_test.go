@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -181,6 +183,126 @@ func numberOf(t *testing.T, said string) int {
 	}
 	t.Fatalf("no number in %q", said)
 	return 0
+}
+
+// alone starts the attached job away from any terminal.
+func alone(t *testing.T, env ...string) (*exec.Cmd, func() string) {
+	t.Helper()
+	return aloneAs(t, exec.Command(os.Args[0]), env...)
+}
+
+func aloneAs(t *testing.T, cmd *exec.Cmd, env ...string) (*exec.Cmd, func() string) {
+	t.Helper()
+	out, said := output(t)
+	cmd.Env = append(job("attached").Env, env...)
+	cmd.Stdout, cmd.Stderr = out, os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	return cmd, said
+}
+
+// attachedJob is a program whose work another one does.
+func attachedJob() {
+	c := job(os.Getenv("KXM_PROCESS_INNER"))
+	c.Env = append(c.Env, "KXM_PROCESS_CHILD=deaf")
+	c.Attached, c.Grace = true, 500*time.Millisecond
+	c.StdinFile, c.StdoutFile, c.StderrFile = os.Stdin, os.Stdout, os.Stderr
+	if d, err := time.ParseDuration(os.Getenv("KXM_PROCESS_HARD")); err == nil {
+		c.Hard = d
+	}
+	p, err := Start(c)
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(99)
+	}
+	r := p.Wait()
+	fmt.Printf("attached: %s, received %v\n", r.Ending, r.Received)
+	os.Exit(r.ExitStatus())
+}
+
+// counterJob counts the signals that come until a while after the first.
+func counterJob() {
+	c := make(chan os.Signal, 100)
+	for _, sig := range passed {
+		if !signal.Ignored(sig) {
+			signal.Notify(c, sig)
+		}
+	}
+	fmt.Println("ready")
+	first := <-c
+	time.Sleep(500 * time.Millisecond)
+	fmt.Printf("%v, and %d more\n", first, len(c))
+	os.Exit(6)
+}
+
+// Without a terminal the group is the command's own, and each signal is passed on to
+// it.
+func TestAttachedWithoutATerminal(t *testing.T) {
+	for _, sig := range passed {
+		t.Run(sig.String(), func(t *testing.T) {
+			t.Parallel()
+			cmd, said := alone(t, "KXM_PROCESS_INNER=counter")
+			within(t, 20*time.Second, "it is ready", func() bool { return said() == "ready\n" })
+			if err := cmd.Process.Signal(sig); err != nil {
+				t.Fatal(err)
+			}
+			_ = cmd.Wait()
+			want := fmt.Sprintf("ready\n%v, and 0 more\nattached: exited, received %v\n", sig, sig)
+			if cmd.ProcessState.ExitCode() != 6 || said() != want {
+				t.Errorf("status %d, %q, want %q", cmd.ProcessState.ExitCode(), said(), want)
+			}
+		})
+	}
+}
+
+func TestAttachedCommandThatDiesOfASignal(t *testing.T) {
+	t.Parallel()
+	cmd, said := alone(t, "KXM_PROCESS_INNER=couple")
+	within(t, 20*time.Second, "both are ready", func() bool { return strings.Contains(said(), "ready") })
+	pid := numberOf(t, said())
+	_ = cmd.Process.Signal(syscall.SIGHUP)
+	_ = cmd.Wait()
+	if cmd.ProcessState.ExitCode() != 128+1 || !strings.HasSuffix(said(), "attached: signaled, received hangup\n") {
+		t.Errorf("status %d, %q", cmd.ProcessState.ExitCode(), said())
+	}
+	within(t, 5*time.Second, "what it left behind is dead", func() bool { return !lives(pid) })
+}
+
+func TestAttachedCommandWithALimit(t *testing.T) {
+	t.Parallel()
+	cmd, said := alone(t, "KXM_PROCESS_INNER=hang", "KXM_PROCESS_HARD=300ms")
+	_ = cmd.Wait()
+	if cmd.ProcessState.ExitCode() != 128+15 || !strings.HasSuffix(said(), "attached: timeout, received <nil>\n") {
+		t.Errorf("status %d, %q", cmd.ProcessState.ExitCode(), said())
+	}
+}
+
+// After nohup a hangup reaches neither.
+func TestIgnoredSignalsStayIgnored(t *testing.T) {
+	t.Parallel()
+	cmd, said := aloneAs(t, exec.Command("sh", "-c", `trap "" HUP; exec "$0"`, os.Args[0]), "KXM_PROCESS_INNER=counter")
+	within(t, 20*time.Second, "it is ready", func() bool { return said() == "ready\n" })
+	_ = cmd.Process.Signal(syscall.SIGHUP)
+	time.Sleep(100 * time.Millisecond)
+	_ = cmd.Process.Signal(syscall.SIGTERM)
+	_ = cmd.Wait()
+	want := "ready\nterminated, and 0 more\nattached: exited, received terminated\n"
+	if cmd.ProcessState.ExitCode() != 6 || said() != want {
+		t.Errorf("status %d, %q, want %q", cmd.ProcessState.ExitCode(), said(), want)
+	}
+}
+
+func TestParentsChildren(t *testing.T) {
+	all := []kin{{pid: 1}, {pid: 5, parent: 1, born: 50}, {pid: 6, parent: 5, born: 60}, {pid: 7, parent: 6, born: 70}, {pid: 8, parent: 1, born: 80}}
+	if got := descendants(all, 5); len(got) != 2 || got[0].pid != 6 || got[1].pid != 7 {
+		t.Errorf("%v", got)
+	}
+	if got := living(all, []kin{{pid: 6, born: 60}, {pid: 7, born: 1}, {pid: 9}}); len(got) != 1 || got[0].pid != 6 {
+		t.Errorf("%v", got)
+	}
 }
 
 // What is captured and what is given go side by side.
