@@ -292,3 +292,38 @@ func FuzzFrame(f *testing.F) {
 		}
 	})
 }
+
+// A message that breaks off between two of its frames is no whole message.
+func TestMessageThatBreaksOff(t *testing.T) {
+	half := func(s *Socket) {
+		w, err := s.Writer(context.Background())
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if _, err := io.WriteString(w, strings.Repeat("x", 100_000)); err != nil {
+			t.Error(err)
+		}
+		s.Drop()
+	}
+	s, err := DialSocket(t.Context(), Options{URL: browser(t, half)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Drop()
+	if message, err := s.Read(t.Context()); !errors.Is(err, ErrLost) {
+		t.Errorf("here: %d bytes, %v", len(message), err)
+	}
+	there := make(chan error, 1)
+	s, err = DialSocket(t.Context(), Options{URL: browser(t, func(s *Socket) {
+		_, err := s.Read(context.Background())
+		there <- err
+	})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	half(s)
+	if err := <-there; !errors.Is(err, ErrLost) {
+		t.Errorf("there: %v", err)
+	}
+}

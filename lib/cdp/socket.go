@@ -16,7 +16,7 @@ type Socket struct{ ws *websocket.Conn }
 // DialSocket opens a socket. The context bounds the handshake alone. An error is a
 // *DialError or the context's.
 func DialSocket(ctx context.Context, o Options) (*Socket, error) {
-	ws, response, err := websocket.Dial(ctx, o.URL, &websocket.DialOptions{HTTPClient: o.Client, HTTPHeader: o.Header})
+	ws, response, err := websocket.Dial(ctx, o.URL, &websocket.DialOptions{HTTPClient: handshakes(o.Client), HTTPHeader: o.Header})
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
@@ -35,7 +35,7 @@ func DialSocket(ctx context.Context, o Options) (*Socket, error) {
 // Accept makes a socket of a request. Who may ask is the caller's to have checked: the
 // Origin header is not looked at. On an error the request has been answered.
 func Accept(w http.ResponseWriter, r *http.Request) (*Socket, error) {
-	ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
+	ws, err := websocket.Accept(accepting{w}, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
 	if err != nil {
 		return nil, err
 	}
