@@ -33,6 +33,7 @@ type grammar struct {
 	Reload  reloadCmd  `cmd:"" help:"Load the page again."`
 	Eval    evalCmd    `cmd:"" help:"Run a script in the page and print its value."`
 	Get     getCmd     `cmd:"" help:"Print one thing about the page or an element."`
+	Wait    waitCmd    `cmd:"" help:"Wait until the page is as named."`
 
 	Shot     shotCmd     `cmd:"" help:"Write a picture of the tab."`
 	PDF      pdfCmd      `cmd:"" name:"pdf" help:"Write the tab as a PDF document."`

@@ -40,16 +40,23 @@ func (t *onTab) run(s *cli.Session, verb string, reads bool, act func(context.Co
 		return err
 	}
 	defer d.Store.Close()
-	if t.Timeout == 0 {
-		t.Timeout = duration(actTime)
-	}
-	a := &steel.Access{Session: d.named(t.Session), Tab: t.Tab, Verb: verb, Reads: reads, Timeout: time.Duration(t.Timeout), Aim: t.aim}
-	if a.Dialog, err = dialogAnswer(s, d, t.OnDialog); err != nil {
+	a, err := t.access(s, d)
+	if err != nil {
 		return err
 	}
+	a.Verb, a.Reads = verb, reads
 	return interruptible(s, func(ctx context.Context) error {
 		return d.OnPage(ctx, a, func(ctx context.Context, p *steel.Page) error { return act(ctx, d, p) })
 	})
+}
+
+// access is what the flags say of the way to the tab.
+func (t *onTab) access(s *cli.Session, d *desk) (*steel.Access, error) {
+	if t.Timeout == 0 {
+		t.Timeout = duration(actTime)
+	}
+	answer, err := dialogAnswer(s, d, t.OnDialog)
+	return &steel.Access{Session: d.named(t.Session), Tab: t.Tab, Timeout: time.Duration(t.Timeout), Dialog: answer, Aim: t.aim}, err
 }
 
 // dialogAnswer reads --on-dialog.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"time"
 
 	"kxm/lib/cdp"
 	"kxm/lib/fault"
@@ -30,15 +31,11 @@ const maxDescription = 2000
 // does not end is ended.
 func (p *Page) Eval(ctx context.Context, expression string) (*Evaluated, error) {
 	var a asked
-	call := p.Send("Runtime.evaluate", map[string]any{
-		"expression": expression, "awaitPromise": true, "userGesture": true, "replMode": false,
-		"timeout": p.access.Timeout.Milliseconds(),
-	})
-	if err := call.Wait(ctx, &a); err != nil {
+	if err := p.evaluate(expression, p.access.Timeout).Wait(ctx, &a); err != nil {
 		if errors.Is(err, context.DeadlineExceeded) {
 			_ = p.Call(p.late, "Runtime.terminateExecution", nil, nil) // the command fails all the same
 		}
-		if cdp.Says(err, "Execution was terminated") || cdp.Says(err, "Script execution was terminated") {
+		if terminated(err) {
 			return nil, context.DeadlineExceeded
 		}
 		return nil, err
@@ -64,6 +61,19 @@ func (p *Page) Eval(ctx context.Context, expression string) (*Evaluated, error) 
 	}
 	v.Description = clean(v.Description, maxDescription)
 	return v, nil
+}
+
+// evaluate begins to run an expression in the page's own world, which is ended after
+// limit. A promise is awaited.
+func (p *Page) evaluate(expression string, limit time.Duration) *cdp.Pending {
+	return p.Send("Runtime.evaluate", map[string]any{
+		"expression": expression, "awaitPromise": true, "userGesture": true, "timeout": limit.Milliseconds(),
+	})
+}
+
+// terminated reports whether a script was ended.
+func terminated(err error) bool {
+	return cdp.Says(err, "Execution was terminated") || cdp.Says(err, "Script execution was terminated")
 }
 
 // kind is the type of a value, as JavaScript calls it but for null, arrays and the like.

@@ -56,6 +56,7 @@ var pages embed.FS
 //	/fields             text fields of each kind: masked, password-like, read-only, contenteditable
 //	/choices            select, checkbox, radio and switch of each kind
 //	/pointer            a menu that shows below the pointer, things to scroll, which button was pressed
+//	/clobbered          forms whose names hide what the document and they themselves have
 //	/waits              things come and go ms=N (500) after loading
 //	/table              a table of rows=N (500) with a link and a button in each row
 //	/nodes              n=N (100000) elements
