@@ -162,6 +162,23 @@ func interruptible(s *cli.Session, run func(context.Context) error) error {
 	return run(ctx)
 }
 
+// answer opens the state, asks for an answer and prints it; one may stand beside an
+// error.
+func answer[T any](s *cli.Session, lockWait duration, writes bool, ask func(context.Context, *desk) (*T, error)) error {
+	d, err := open(s, lockWait, writes)
+	if err != nil {
+		return err
+	}
+	defer d.Store.Close()
+	return interruptible(s, func(ctx context.Context) error {
+		v, err := ask(ctx, d)
+		if v == nil {
+			return err
+		}
+		return firstOf(err, d.emit(v))
+	})
+}
+
 // newUUID returns a random UUID (RFC 9562, version 4).
 func newUUID() string {
 	var b [16]byte

@@ -39,6 +39,8 @@ type grammar struct {
 	PDF      pdfCmd      `cmd:"" name:"pdf" help:"Write the tab as a PDF document."`
 	Download downloadCmd `cmd:"" help:"Write a file, read with the tab's cookies."`
 
+	Takeover takeoverCmd `cmd:"" help:"Hand the tab to a person for a login, a code or a consent, and take it back."`
+
 	Scrape     scrapeCmd     `cmd:"" help:"Print the text of one page, without a session."`
 	Screenshot screenshotCmd `cmd:"" help:"Write a picture of one page, without a session."`
 	Doctor     doctorCmd     `cmd:"" help:"Check configuration, key, server and state; change nothing."`

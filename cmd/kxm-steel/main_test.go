@@ -52,6 +52,10 @@ type double struct {
 //	fake frames METHOD N      want clients to have called a method so many times
 //	fake mark                 count sockets from here
 //	fake sockets N            want clients to have opened so many sockets since the last mark
+//	fake person AT SCRIPT     run a script in the tab whose address holds AT, as a person at the viewer would act
+//	fake tab URL              open a tab, as a person would
+//	fake close AT             close the tab whose address holds AT, as a person would
+//	fake crash AT             crash the renderer of the tab whose address holds AT
 //	fake kill-browser         kill Chromium, and wait for what takes its place
 //	fake stop                 end it; its address answers no more
 func fake(ts *testscript.TestScript, neg bool, args []string) {
@@ -106,6 +110,14 @@ func fake(ts *testscript.TestScript, neg bool, args []string) {
 		if got := s.Sockets() - s.mark; strconv.Itoa(got) != args[1] {
 			ts.Fatalf("%d sockets, want %s", got, args[1])
 		}
+	case "person":
+		ts.Check(s.Person(context.Background(), args[1], args[2]))
+	case "tab":
+		ts.Check(s.OpenPage(context.Background(), args[1]))
+	case "close":
+		ts.Check(s.ClosePage(context.Background(), args[1]))
+	case "crash":
+		ts.Check(s.CrashPage(context.Background(), args[1]))
 	case "kill-browser":
 		s.KillBrowser()
 	case "stop":

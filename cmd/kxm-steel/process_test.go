@@ -153,6 +153,32 @@ func TestAKilledStartIsSweptUp(t *testing.T) {
 	}
 }
 
+// Killed between the check and the write, a handover has not happened: the agent still
+// controls the session, whose lock died with its holder.
+func TestAKilledHandoverHasNotHappened(t *testing.T) {
+	c := newClient(t)
+	if e := c.run(t, "session", "start"); e.status != 0 {
+		t.Fatalf("%+v", e)
+	}
+	c.server.Set("answer", "hang")
+	asked := c.server.Count("GET", "/v1/sessions")
+	cmd, wait := c.start(t, "takeover", "begin", "--reason", "login")
+	for c.server.Count("GET", "/v1/sessions") == asked {
+		time.Sleep(5 * time.Millisecond)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	wait()
+	c.server.Set("answer", "")
+	if e := c.run(t, "takeover", "status"); e.status != 0 || !strings.Contains(e.stdout, `"state":"AGENT_CONTROL"`) {
+		t.Errorf("%+v", e)
+	}
+	if e := c.run(t, "takeover", "begin", "--reason", "login"); e.status != 0 || !strings.Contains(e.stdout, `"state":"HUMAN_CONTROL"`) {
+		t.Errorf("%+v", e)
+	}
+}
+
 // A key that a command prints stands in no argument and no environment of the program.
 func TestTheKeyIsInNoArgument(t *testing.T) {
 	if _, err := os.Stat("/proc/self/cmdline"); err != nil {

@@ -18,6 +18,7 @@ type ServerSession struct {
 	Status    string  `json:"status"` // idle, live, released or failed
 	CreatedAt string  `json:"createdAt"`
 	Duration  float64 `json:"duration"` // milliseconds
+	Timeout   float64 `json:"timeout"`  // milliseconds; 0 is none, never over
 	DebugURL  string  `json:"debugUrl"` // believed in the cloud alone
 }
 
@@ -35,6 +36,15 @@ func (v *ServerSession) age(now time.Time) time.Duration {
 		age = max(age, now.Sub(at))
 	}
 	return age
+}
+
+// left is how long the server lets the session live on, if it says so.
+func (v *ServerSession) left(now time.Time) (time.Duration, bool) {
+	at, err := time.Parse(time.RFC3339, v.CreatedAt)
+	if err != nil || v.Timeout <= 0 {
+		return 0, false
+	}
+	return at.Add(time.Duration(min(v.Timeout, 1e12)) * time.Millisecond).Sub(now), true
 }
 
 // Listing is the server's list of sessions. On the open-source server the first is the

@@ -24,6 +24,9 @@ type Access struct {
 	Timeout time.Duration
 	Dialog  DialogAnswer
 	Aim     Aim // the element that it is about, if it is about one
+
+	turns    bool // it is a verb of a person's turn, whose own table says when it is legal
+	standsIn bool // where the current tab is gone and one is left, that becomes the current one
 }
 
 // OnPage attaches to a session's tab, lets act do its work, and ends the connection. Who
@@ -45,7 +48,7 @@ func (s *Service) OnPage(ctx context.Context, a *Access, act func(context.Contex
 		defer cancel()
 		p, err := s.attach(ctx, r, a)
 		if err != nil {
-			return s.timedOut(ctx, a, err)
+			return firstError(s.timedOut(ctx, a, err), s.Store.Write(r))
 		}
 		p.late = late
 		err = act(ctx, p)
@@ -99,6 +102,9 @@ func (s *Service) holding(ctx context.Context, id string, use func(*Record) erro
 func (s *Service) allowed(r *Record, a *Access) error {
 	id := fault.Quote(r.ID)
 	switch {
+	case a.turns:
+		_, err := s.mayTurn(r, a.Verb)
+		return err
 	case r.Phase == Closed:
 		return fault.New(fault.SteelSessionGone, "the session %s is over", id).WithHint("kxm-steel session start")
 	case r.State == HumanControl:
@@ -106,6 +112,14 @@ func (s *Service) allowed(r *Record, a *Access) error {
 			WithHint("kxm-steel takeover status --wait 10m, then kxm-steel takeover verify")
 	case r.State == VerifyAuthentication && !a.Reads:
 		return takeoverInvalid(r, a.Verb)
+	}
+	return s.usable(r)
+}
+
+// usable refuses a session whose deadline has passed, and one that is half over.
+func (s *Service) usable(r *Record) error {
+	id := fault.Quote(r.ID)
+	switch {
 	case r.Expired(s.now()):
 		return fault.New(fault.SteelSessionExpired, "the deadline of the session %s has passed", id).WithHint("kxm-steel session release %s", r.ID)
 	case r.Unfinished():

@@ -25,6 +25,7 @@ type Page struct {
 	late    context.Context // ends lateTime after the command's own
 	session string          // the protocol's
 	tab     Tab
+	stoodIn bool // the tab took the place of the recorded one, which is gone
 
 	targets []target // pages
 	others  []target // whatever else there is, as frames of other sites
@@ -84,13 +85,26 @@ func (p *Page) open(ctx context.Context) error {
 	}
 	p.targets, p.others = a.pages(), a.others()
 	if !p.has(p.tab.TargetID) {
-		return p.lost()
+		if attaching = p.standIn(ctx, &to); attaching != nil {
+			return attaching
+		}
 	}
 	if attaching != nil {
 		return attaching
 	}
 	p.session = to.Session
 	return p.enable(ctx)
+}
+
+// standIn attaches to the only tab there is in place of one that is gone, if the command
+// takes that; otherwise it says what became of the tab.
+func (p *Page) standIn(ctx context.Context, to *attached) error {
+	if !p.access.standsIn || p.access.Tab != "" || len(p.targets) != 1 || restarted(p.record, p.targets) {
+		return p.lost()
+	}
+	p.tab = p.record.tabOf(p.targets[0].ID)
+	p.record.Tab, p.stoodIn = p.tab.Tab, true
+	return attachTo(p.conn, p.tab.TargetID).Wait(ctx, to)
 }
 
 var errNoTab = errors.New("no tab is recorded")
@@ -109,8 +123,8 @@ func (p *Page) lost() error {
 	if restarted(p.record, p.targets) {
 		return browserRestarted(p.record)
 	}
-	return fault.New(fault.SteelTabLost, "the tab %s is not in the browser any more", fault.Quote(p.tab.Tab)).
-		WithHint("kxm-steel tab list shows what there is; kxm-steel tab use tN goes on there")
+	return fault.New(fault.SteelTabLost, "the tab %s is not in the browser any more; there %s", fault.Quote(p.tab.Tab), p.record.listed(p.targets)).
+		WithHint("kxm-steel tab use tN goes on in another one; kxm-steel tab new opens one")
 }
 
 // restarted reports whether the browser is another one than the record's: a browser's

@@ -93,7 +93,10 @@ type Step struct {
 }
 
 // Human reports whether a person holds the session, or what they did is being checked.
-func (r *Record) Human() bool { return r.State == HumanControl || r.State == VerifyAuthentication }
+// Once it was given up and its release has begun, nobody does.
+func (r *Record) Human() bool {
+	return r.Phase != Releasing && (r.State == HumanControl || r.State == VerifyAuthentication)
+}
 
 // Expired reports whether the deadline is over. It stands still while a person holds
 // the session.
@@ -131,18 +134,21 @@ func (r *Record) dropTab(name string) {
 	r.Tabs = slices.DeleteFunc(r.Tabs, func(t Tab) bool { return t.Tab == name })
 }
 
-// move changes the state and notes it.
-func (r *Record) move(to State, verb string, now time.Time) {
+// agent is who acts where nobody is named.
+const agent = "agent"
+
+// move changes the state and notes who did it.
+func (r *Record) move(to State, verb, by string, now time.Time) {
 	if r.State == to {
 		return
 	}
-	r.History = append(r.History, Step{At: now, From: r.State, To: to, Verb: verb, By: "agent"})
+	r.History = append(r.History, Step{At: now, From: r.State, To: to, Verb: verb, By: by})
 	r.State = to
 }
 
 // close ends the record.
-func (r *Record) close(verb, reason string, now time.Time) {
-	r.move(ReleasedState, verb, now)
+func (r *Record) close(verb, by, reason string, now time.Time) {
+	r.move(ReleasedState, verb, by, now)
 	r.Phase, r.Reason, r.Takeover = Closed, reason, nil
 }
 

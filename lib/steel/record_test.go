@@ -23,11 +23,11 @@ func TestRecordsKeepTheirBytes(t *testing.T) {
 	if r.Expired(at) {
 		t.Error("the deadline runs on while a person holds the session")
 	}
-	r.move(AgentControl, "x", at)
+	r.move(AgentControl, "x", agent, at)
 	if !r.Expired(at) || r.Expired(r.DeadlineAt) || len(r.History) != 2 {
 		t.Errorf("%+v", r)
 	}
-	r.close("session release", "", at)
+	r.close("session release", agent, "", at)
 	if r.Phase != Closed || r.State != ReleasedState || !r.closedAt().Equal(at) || r.Takeover != nil {
 		t.Errorf("%+v", r)
 	}

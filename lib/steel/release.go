@@ -83,17 +83,17 @@ func (s *Service) releaseHeld(ctx context.Context, r *Record, verb string, w Wip
 	if r.Human() {
 		return nil, takeoverInvalid(r, verb)
 	}
-	return s.releaseWhoever(ctx, r, verb, w)
+	return s.releaseWhoever(ctx, r, verb, agent, w)
 }
 
 // releaseWhoever is releaseHeld whoever controls the session.
-func (s *Service) releaseWhoever(ctx context.Context, r *Record, verb string, w Wiping) (*Released, error) {
+func (s *Service) releaseWhoever(ctx context.Context, r *Record, verb, by string, w Wiping) (*Released, error) {
 	list, err := s.List(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if !list.IsLive(r.ID) {
-		r.close(verb, "gone", s.now())
+		r.close(verb, by, "gone", s.now())
 		return notReleased(r, "gone"), s.Store.Write(r)
 	}
 	late, cancel := lingering(ctx)
@@ -112,7 +112,7 @@ func (s *Service) releaseWhoever(ctx context.Context, r *Record, verb string, w 
 	if unwiped != nil && r.Mode == Self {
 		unwiped = s.wipeIdle(late, r) // the browser was started anew, with the same profile
 	}
-	r.close(verb, "", s.now())
+	r.close(verb, by, "", s.now())
 	answer := &Released{Schema: releaseSchema, ID: r.ID, Released: true, Wiped: w.of(r.Mode) && unwiped == nil, Warnings: []string{}}
 	if !answer.Wiped && r.Mode == Self {
 		answer.Warnings = append(answer.Warnings, keptProfile)
@@ -215,7 +215,7 @@ func (s *Service) closeGone(ctx context.Context, r *Record, verb string) error {
 	if err != nil || now == nil || now.Phase == Closed {
 		return err
 	}
-	now.close(verb, "gone", s.now())
+	now.close(verb, agent, "gone", s.now())
 	return s.Store.Write(now)
 }
 

@@ -126,7 +126,7 @@ func (s *Service) record(id, name string, timeout time.Duration) *Record {
 func (s *Service) begin(r *Record, verb string) {
 	now := s.now()
 	r.CreatedAt, r.LastActiveAt, r.DeadlineAt = now, now, now.Add(time.Duration(r.TimeoutMs)*time.Millisecond)
-	r.move(AgentControl, verb, now)
+	r.move(AgentControl, verb, agent, now)
 }
 
 // maxName is the longest name of a session, in code points.
@@ -355,7 +355,7 @@ func (s *Service) started(r *Record) *Started {
 func (s *Service) mismatch(ctx context.Context, r *Record, other string) error {
 	err := fault.New(fault.SteelIDMismatch, "the server answered with the session %s instead of %s; neither was touched", fault.Quote(other), fault.Quote(r.ID))
 	if list, lerr := s.List(ctx); lerr == nil && !list.IsLive(r.ID) {
-		r.close("session start", "mismatch", s.now())
+		r.close("session start", agent, "mismatch", s.now())
 		return errors.Join(err, s.Store.Write(r))
 	}
 	return err
@@ -370,7 +370,7 @@ var lookAgain = []time.Duration{0, time.Second, 2 * time.Second}
 // else the session may still come, and the record stays for a sweep.
 func (s *Service) lostCreate(ctx context.Context, r *Record, cause error) (*ServerSession, error) {
 	if neverSent(cause) {
-		r.close("session start", "refused", s.now())
+		r.close("session start", agent, "refused", s.now())
 		return nil, errors.Join(cause, s.Store.Write(r))
 	}
 	pauses := lookAgain
@@ -396,7 +396,7 @@ func (s *Service) lostCreate(ctx context.Context, r *Record, cause error) (*Serv
 	if !decided {
 		return nil, createFailed(cause, r, "kxm-steel session sweep shows what became of it")
 	}
-	r.close("session start", "failed", s.now())
+	r.close("session start", agent, "failed", s.now())
 	hint := ""
 	if len(list.Live()) > 0 {
 		hint = "a failed launch left a session behind: kxm-steel session sweep --untracked --release"

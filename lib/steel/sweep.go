@@ -165,11 +165,28 @@ func (s *Service) end(ctx context.Context, o *Orphan, untracked bool) error {
 		}
 		o.Released = true
 		return nil
+	case o.Kind == KindGone:
+		return s.endGone(ctx, o)
 	}
 	ended, err := s.releaseLocked(ctx, o.record, "session sweep", WipeByMode)
 	if fault.Is(err, fault.SteelSessionBusy) || fault.Is(err, fault.SteelTakeoverInvalid) {
 		return nil // somebody has come to look after it
 	}
 	o.Released = ended != nil
+	return err
+}
+
+// endGone closes the record of a session that is gone, whoever held it. The list is
+// looked at again: a create that was slow may have come to its end.
+func (s *Service) endGone(ctx context.Context, o *Orphan) error {
+	list, err := s.List(ctx)
+	if err != nil || list.IsLive(o.ID) {
+		return err
+	}
+	err = s.closeGone(ctx, o.record, "session sweep")
+	if fault.Is(err, fault.SteelSessionBusy) {
+		return nil // somebody has come to look after it
+	}
+	o.Released = err == nil
 	return err
 }

@@ -1,0 +1,109 @@
+package steeltest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Person runs a script in a tab, whose address holds at, as somebody acts there who is
+// no client of the server. Nothing of it is counted.
+func (s *Server) Person(ctx context.Context, at, script string) error {
+	var a struct {
+		Threw *struct {
+			Exception struct {
+				Description string `json:"description"`
+			} `json:"exception"`
+		} `json:"exceptionDetails"`
+	}
+	ask := map[string]any{"expression": script, "userGesture": true, "awaitPromise": true}
+	if err := s.inPage(ctx, at, "Runtime.evaluate", ask, &a); err != nil {
+		return err
+	}
+	if a.Threw != nil {
+		return fmt.Errorf("the script threw: %s", a.Threw.Exception.Description)
+	}
+	return nil
+}
+
+// OpenPage opens a tab, as a person would.
+func (s *Server) OpenPage(ctx context.Context, url string) error {
+	c := s.chromium()
+	if c == nil {
+		return fmt.Errorf("there is no browser")
+	}
+	return c.own.Call(ctx, "", "Target.createTarget", map[string]string{"url": url}, nil)
+}
+
+// ClosePage closes a tab, whose address holds at, and returns when it is gone.
+func (s *Server) ClosePage(ctx context.Context, at string) error {
+	c, id, err := s.pageAt(ctx, at)
+	if err != nil {
+		return err
+	}
+	if err := c.own.Call(ctx, "", "Target.closeTarget", map[string]string{"targetId": id}, nil); err != nil {
+		return err
+	}
+	for {
+		pages, err := c.Pages(ctx)
+		if err != nil || !slices.ContainsFunc(pages, func(p Page) bool { return p.ID == id }) {
+			return err
+		}
+		if err := c.wait(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+// CrashPage crashes the renderer of a tab whose address holds at.
+func (s *Server) CrashPage(ctx context.Context, at string) error {
+	ctx, cancel := context.WithTimeout(ctx, endLimit)
+	defer cancel()
+	if _, _, err := s.pageAt(ctx, at); err != nil {
+		return err
+	}
+	_ = s.inPage(ctx, at, "Page.crash", nil, nil) // what crashes gives no answer
+	return ctx.Err()
+}
+
+// inPage calls a method of a tab whose address holds at.
+func (s *Server) inPage(ctx context.Context, at, method string, params, result any) error {
+	c, id, err := s.pageAt(ctx, at)
+	if err != nil {
+		return err
+	}
+	var to struct {
+		Session string `json:"sessionId"`
+	}
+	if err := c.own.Call(ctx, "", "Target.attachToTarget", map[string]any{"targetId": id, "flatten": true}, &to); err != nil {
+		return err
+	}
+	defer c.own.Send("", "Target.detachFromTarget", map[string]string{"sessionId": to.Session})
+	return c.own.Call(ctx, to.Session, method, params, result)
+}
+
+// pageAt returns the browser and the target of a tab whose address holds at. A tab that
+// has just been opened may not have its address yet.
+func (s *Server) pageAt(ctx context.Context, at string) (*Chromium, string, error) {
+	c := s.chromium()
+	if c == nil {
+		return nil, "", fmt.Errorf("there is no browser")
+	}
+	ctx, cancel := context.WithTimeout(ctx, endLimit)
+	defer cancel()
+	for {
+		pages, err := c.Pages(ctx)
+		if err != nil {
+			return nil, "", err
+		}
+		for _, p := range pages {
+			if strings.Contains(p.URL, at) {
+				return c, p.ID, nil
+			}
+		}
+		if err := c.wait(ctx); err != nil {
+			return nil, "", fmt.Errorf("there is no tab at %s: %w", at, err)
+		}
+	}
+}
