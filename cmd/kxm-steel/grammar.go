@@ -39,6 +39,7 @@ type grammar struct {
 	PDF      pdfCmd      `cmd:"" name:"pdf" help:"Write the tab as a PDF document."`
 	Download downloadCmd `cmd:"" help:"Write a file, read with the tab's cookies."`
 
+	Tab      tabCmd      `cmd:"" help:"List, open, choose and close tabs."`
 	Takeover takeoverCmd `cmd:"" help:"Hand the tab to a person for a login, a code or a consent, and take it back."`
 
 	Scrape     scrapeCmd     `cmd:"" help:"Print the text of one page, without a session."`

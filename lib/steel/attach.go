@@ -25,6 +25,8 @@ type Access struct {
 	Dialog  DialogAnswer
 	Aim     Aim // the element that it is about, if it is about one
 
+	Verifying bool // it is allowed also while it is checked what a person did
+
 	turns    bool // it is a verb of a person's turn, whose own table says when it is legal
 	standsIn bool // where the current tab is gone and one is left, that becomes the current one
 }
@@ -34,6 +36,24 @@ type Access struct {
 // Nothing is sent while a person holds the session or after its deadline. The session
 // is held from other commands meanwhile.
 func (s *Service) OnPage(ctx context.Context, a *Access, act func(context.Context, *Page) error) error {
+	return s.during(ctx, a, func(ctx, late context.Context, r *Record) error {
+		p, err := s.attach(ctx, r, a)
+		if err != nil {
+			return err
+		}
+		p.late = late
+		err = act(ctx, p)
+		err = s.transport(late, r, err)
+		p.close()
+		r.LastActiveAt = s.now()
+		r.noteDialogs(p.Dialogs())
+		return err
+	})
+}
+
+// during runs a command on a session that allows it, and writes the record down. ctx
+// ends with the command's time, and late lateTime after it.
+func (s *Service) during(ctx context.Context, a *Access, run func(ctx, late context.Context, r *Record) error) error {
 	r, err := s.Find(a.Session)
 	if err != nil {
 		return err
@@ -46,16 +66,7 @@ func (s *Service) OnPage(ctx context.Context, a *Access, act func(context.Contex
 		defer cancel()
 		ctx, cancel := context.WithTimeout(late, a.Timeout)
 		defer cancel()
-		p, err := s.attach(ctx, r, a)
-		if err != nil {
-			return firstError(s.timedOut(ctx, a, err), s.Store.Write(r))
-		}
-		p.late = late
-		err = act(ctx, p)
-		err = s.transport(late, r, err)
-		p.close()
-		r.LastActiveAt = s.now()
-		r.noteDialogs(p.Dialogs())
+		err := run(ctx, late, r)
 		return firstError(s.timedOut(ctx, a, err), s.Store.Write(r))
 	})
 }
@@ -110,7 +121,7 @@ func (s *Service) allowed(r *Record, a *Access) error {
 	case r.State == HumanControl:
 		return fault.New(fault.SteelHumanInControl, "a person holds the session %s", id).
 			WithHint("kxm-steel takeover status --wait 10m, then kxm-steel takeover verify")
-	case r.State == VerifyAuthentication && !a.Reads:
+	case r.State == VerifyAuthentication && !a.Reads && !a.Verifying:
 		return takeoverInvalid(r, a.Verb)
 	}
 	return s.usable(r)
@@ -156,7 +167,7 @@ func (s *Service) attach(ctx context.Context, r *Record, a *Access) (*Page, erro
 // nameTabs refuses a tab that has no name here.
 func (s *Service) nameTabs(r *Record, name string) error {
 	if name != "" && r.tab(name) == nil {
-		return fault.New(fault.SteelTabNotFound, "the session has no tab %s", fault.Quote(name)).WithHint("kxm-steel tab list")
+		return noTab(name)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package steel
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"kxm/lib/cdp"
@@ -126,6 +127,28 @@ func (s *Service) probeTabs(ctx context.Context, conn *cdp.Conn) ([]tabState, er
 		all = append(all, r.state)
 	}
 	return all, err
+}
+
+// goneTime is the pause between looks for tabs that are being closed.
+const goneTime = 20 * time.Millisecond
+
+// closeTabs closes tabs, also such as do not answer, and returns when they are gone: a
+// tab that is opened beside a stuck one may share its renderer.
+func closeTabs(ctx context.Context, conn *cdp.Conn, ids []string) error {
+	for _, id := range ids {
+		if err := closeTab(ctx, conn, id); err != nil {
+			return err
+		}
+	}
+	for {
+		pages, err := listPages(ctx, conn)
+		if err != nil || !slices.ContainsFunc(pages, func(t target) bool { return slices.Contains(ids, t.ID) }) {
+			return err
+		}
+		if err := pause(ctx, goneTime); err != nil {
+			return err
+		}
+	}
 }
 
 // closeTab closes a tab, also one that does not answer.

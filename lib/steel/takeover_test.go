@@ -42,6 +42,9 @@ var verbs = map[string]func(context.Context, *Service, string) error{
 	"acting": func(ctx context.Context, s *Service, id string) error {
 		return s.OnPage(ctx, &Access{Session: id, Verb: "click", Timeout: time.Minute}, func(context.Context, *Page) error { return nil })
 	},
+	"tab use": func(ctx context.Context, s *Service, id string) error {
+		return s.OnBrowser(ctx, &Access{Session: id, Verb: "tab use", Verifying: true, Timeout: time.Minute}, func(context.Context, *Browser) error { return nil })
+	},
 	"reading": func(ctx context.Context, s *Service, id string) error {
 		return s.OnPage(ctx, &Access{Session: id, Verb: "get", Reads: true, Timeout: time.Minute}, func(context.Context, *Page) error { return nil })
 	},
@@ -51,19 +54,19 @@ var verbs = map[string]func(context.Context, *Service, string) error{
 var tableOf = map[State]map[string]any{
 	AgentControl: {
 		beginVerb: HumanControl, doneVerb: fault.SteelTakeoverInvalid, verifyVerb: fault.SteelTakeoverInvalid, abandonVerb: fault.SteelTakeoverInvalid,
-		releaseVerb: ReleasedState, "acting": AgentControl, "reading": AgentControl,
+		releaseVerb: ReleasedState, "acting": AgentControl, "reading": AgentControl, "tab use": AgentControl,
 	},
 	HumanControl: {
 		beginVerb: fault.SteelTakeoverInvalid, doneVerb: VerifyAuthentication, verifyVerb: fault.SteelTakeoverInvalid, abandonVerb: ReleasedState,
-		releaseVerb: fault.SteelTakeoverInvalid, "acting": fault.SteelHumanInControl, "reading": fault.SteelHumanInControl,
+		releaseVerb: fault.SteelTakeoverInvalid, "acting": fault.SteelHumanInControl, "reading": fault.SteelHumanInControl, "tab use": fault.SteelHumanInControl,
 	},
 	VerifyAuthentication: {
 		beginVerb: HumanControl, doneVerb: fault.SteelTakeoverInvalid, verifyVerb: AgentControl, abandonVerb: ReleasedState,
-		releaseVerb: fault.SteelTakeoverInvalid, "acting": fault.SteelTakeoverInvalid, "reading": VerifyAuthentication,
+		releaseVerb: fault.SteelTakeoverInvalid, "acting": fault.SteelTakeoverInvalid, "reading": VerifyAuthentication, "tab use": VerifyAuthentication,
 	},
 	ReleasedState: {
 		beginVerb: fault.SteelTakeoverInvalid, doneVerb: fault.SteelTakeoverInvalid, verifyVerb: fault.SteelTakeoverInvalid, abandonVerb: fault.SteelTakeoverInvalid,
-		releaseVerb: ReleasedState, "acting": fault.SteelSessionGone, "reading": fault.SteelSessionGone,
+		releaseVerb: ReleasedState, "acting": fault.SteelSessionGone, "reading": fault.SteelSessionGone, "tab use": fault.SteelSessionGone,
 	},
 }
 
