@@ -40,6 +40,7 @@ type grammar struct {
 	Download downloadCmd `cmd:"" help:"Write a file, read with the tab's cookies."`
 
 	Tab      tabCmd      `cmd:"" help:"List, open, choose and close tabs."`
+	Dialog   dialogCmd   `cmd:"" help:"Say how dialogs of pages are answered, and print the last ones."`
 	Takeover takeoverCmd `cmd:"" help:"Hand the tab to a person for a login, a code or a consent, and take it back."`
 
 	Scrape     scrapeCmd     `cmd:"" help:"Print the text of one page, without a session."`

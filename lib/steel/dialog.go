@@ -74,7 +74,7 @@ func (d *dialogs) listen() {
 }
 
 func (d *dialogs) opening(params json.RawMessage) {
-	var o struct{ Type, Message string }
+	var o struct{ Type, Message, DefaultPrompt string }
 	if json.Unmarshal(params, &o) != nil {
 		return
 	}
@@ -83,6 +83,9 @@ func (d *dialogs) opening(params json.RawMessage) {
 		accept = false
 	}
 	answer := map[string]any{"accept": accept}
+	if accept && o.Type == "prompt" {
+		answer["promptText"] = o.DefaultPrompt // as a person who only presses the button
+	}
 	if d.text != nil && o.Type == "prompt" {
 		accept = true
 		answer = map[string]any{"accept": true, "promptText": *d.text}
@@ -148,4 +151,40 @@ func clean(text string, most int) string {
 		return string(runes[:most-1]) + "…"
 	}
 	return string(runes)
+}
+
+// DialogSchema names the form of what is told of dialogs.
+const DialogSchema = "kxm.steel-dialog.v1"
+
+// DialogReport is a session's policy and the last dialogs of its tabs.
+type DialogReport struct {
+	Schema  string   `json:"schema"`
+	Policy  Policy   `json:"policy"`
+	Dialogs []Dialog `json:"dialogs"`
+}
+
+// Policy tells of a session's dialogs, after setting its policy; "" leaves it as it is.
+// Nothing is sent.
+func (s *Service) Policy(ctx context.Context, session string, p Policy) (answer *DialogReport, err error) {
+	r, err := s.Find(session)
+	if err != nil {
+		return nil, err
+	}
+	err = s.holding(ctx, r.ID, func(r *Record) error {
+		if err := s.allowed(r, &Access{Verb: "dialog", Reads: p == ""}); err != nil {
+			return err
+		}
+		if p != "" {
+			r.DialogPolicy = p
+			if err := s.Store.Write(r); err != nil {
+				return err
+			}
+		}
+		answer = &DialogReport{DialogSchema, r.DialogPolicy, append([]Dialog{}, r.Dialogs...)}
+		if answer.Policy == "" {
+			answer.Policy = DefaultPolicy
+		}
+		return nil
+	})
+	return answer, err
 }
