@@ -2,6 +2,7 @@ package steeltest
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -60,11 +61,25 @@ func (s *Server) ClosePage(ctx context.Context, at string) error {
 func (s *Server) CrashPage(ctx context.Context, at string) error {
 	ctx, cancel := context.WithTimeout(ctx, endLimit)
 	defer cancel()
-	if _, _, err := s.pageAt(ctx, at); err != nil {
+	c, id, err := s.pageAt(ctx, at)
+	if err != nil {
 		return err
 	}
-	_ = s.inPage(ctx, at, "Page.crash", nil, nil) // what crashes gives no answer
-	return ctx.Err()
+	session, detach, err := c.attach(ctx, id)
+	if err != nil {
+		return err
+	}
+	defer detach()
+	crashed := make(chan struct{})
+	defer c.own.On(session, "Inspector.targetCrashed", func(json.RawMessage) { close(crashed) })()
+	c.own.Send(session, "Inspector.enable", nil)
+	c.own.Send(session, "Page.crash", nil) // which gives no answer
+	select {
+	case <-crashed:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // inPage calls a method of a tab whose address holds at.
@@ -73,14 +88,7 @@ func (s *Server) inPage(ctx context.Context, at, method string, params, result a
 	if err != nil {
 		return err
 	}
-	var to struct {
-		Session string `json:"sessionId"`
-	}
-	if err := c.own.Call(ctx, "", "Target.attachToTarget", map[string]any{"targetId": id, "flatten": true}, &to); err != nil {
-		return err
-	}
-	defer c.own.Send("", "Target.detachFromTarget", map[string]string{"sessionId": to.Session})
-	return c.own.Call(ctx, to.Session, method, params, result)
+	return c.inTab(ctx, id, method, params, result)
 }
 
 // pageAt returns the browser and the target of a tab whose address holds at. A tab that

@@ -81,6 +81,7 @@ func (s *Server) Close() {
 //	frame-delay  how long each message of a socket is on its way
 //	create       "lost": done, and no answer; "never": no answer and not done; "fails": 500
 //	             and a ghost; "other": another id; "hang": no answer until the end
+//	             (a release waits for every tab to answer, whatever the knobs say)
 //	release      "fails": 500, and it is over; "stuck": 500, and it is not; "hang"
 //	load         a message with which scrape and screenshot fail
 //	delay        how long a create takes
@@ -338,6 +339,7 @@ func (s *Server) release(w http.ResponseWriter, r *http.Request, id string) {
 		reply(w, 500, map[string]any{"message": "the browser does not answer"})
 		return
 	}
+	s.ping()
 	s.mu.Lock()
 	cloud := s.knobs["mode"] == "cloud"
 	answer := &Session{ID: id, Status: "released", CreatedAt: s.now()}
