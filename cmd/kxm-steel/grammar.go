@@ -41,6 +41,7 @@ type grammar struct {
 
 	Tab      tabCmd      `cmd:"" help:"List, open, choose and close tabs."`
 	Dialog   dialogCmd   `cmd:"" help:"Say how dialogs of pages are answered, and print the last ones."`
+	Recover  recoverCmd  `cmd:"" help:"Close tabs that are stuck, revive crashed ones, and see to it that one works."`
 	Takeover takeoverCmd `cmd:"" help:"Hand the tab to a person for a login, a code or a consent, and take it back."`
 
 	Scrape     scrapeCmd     `cmd:"" help:"Print the text of one page, without a session."`

@@ -55,6 +55,7 @@ type double struct {
 //	fake person AT SCRIPT     run a script in the tab whose address holds AT, as a person at the viewer would act
 //	fake tab URL              open a tab, as a person would
 //	fake close AT             close the tab whose address holds AT, as a person would
+//	fake stuck AT             wait until the tab whose address holds AT does not answer
 //	fake crash AT             crash the renderer of the tab whose address holds AT
 //	fake kill-browser         kill Chromium, and wait for what takes its place
 //	fake stop                 end it; its address answers no more
@@ -116,6 +117,8 @@ func fake(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(s.OpenPage(context.Background(), args[1]))
 	case "close":
 		ts.Check(s.ClosePage(context.Background(), args[1]))
+	case "stuck":
+		ts.Check(s.AwaitStuck(context.Background(), args[1]))
 	case "crash":
 		ts.Check(s.CrashPage(context.Background(), args[1]))
 	case "kill-browser":

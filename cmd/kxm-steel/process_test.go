@@ -179,6 +179,35 @@ func TestAKilledHandoverHasNotHappened(t *testing.T) {
 	}
 }
 
+// The browser dies under a command, which says so; then the next one is told what to do.
+func TestABrowserThatDiesUnderACommand(t *testing.T) {
+	c := newClient(t)
+	if err := c.server.StartBrowser(t.Context(), steeltest.ChromiumOf(os.Getenv)); err != nil {
+		t.Fatal(err)
+	}
+	if e := c.run(t, "session", "start"); e.status != 0 {
+		t.Fatalf("%+v", e)
+	}
+	asked := c.server.Calls("Runtime.evaluate")
+	_, wait := c.start(t, "eval", "new Promise(() => {})", "--timeout", "1m")
+	for c.server.Calls("Runtime.evaluate") < asked+2 { // the probe, and the script
+		time.Sleep(5 * time.Millisecond)
+	}
+	c.server.KillBrowser()
+	if e := wait(); e.status != 3 || !strings.Contains(e.stderr, "[steel_browser_restarted]") && !strings.Contains(e.stderr, "[steel_connection_lost]") && !strings.Contains(e.stderr, "[steel_no_browser]") {
+		t.Errorf("%+v", e)
+	}
+	if e := c.run(t, "recover"); e.status != 0 || !strings.Contains(e.stdout, `"browser":"restarted"`) {
+		t.Errorf("%+v", e)
+	}
+	if e := c.run(t, "goto", "about:blank"); e.status != 0 {
+		t.Errorf("%+v", e)
+	}
+	if e := c.run(t, "session", "release"); e.status != 0 {
+		t.Errorf("%+v", e)
+	}
+}
+
 // A key that a command prints stands in no argument and no environment of the program.
 func TestTheKeyIsInNoArgument(t *testing.T) {
 	if _, err := os.Stat("/proc/self/cmdline"); err != nil {

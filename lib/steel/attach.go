@@ -27,6 +27,7 @@ type Access struct {
 
 	Verifying bool // it is allowed also while it is checked what a person did
 
+	operator bool // it is the operator's own, while a person holds the session
 	turns    bool // it is a verb of a person's turn, whose own table says when it is legal
 	standsIn bool // where the current tab is gone and one is left, that becomes the current one
 }
@@ -118,7 +119,7 @@ func (s *Service) allowed(r *Record, a *Access) error {
 		return err
 	case r.Phase == Closed:
 		return fault.New(fault.SteelSessionGone, "the session %s is over", id).WithHint("kxm-steel session start")
-	case r.State == HumanControl:
+	case r.State == HumanControl && !a.operator:
 		return fault.New(fault.SteelHumanInControl, "a person holds the session %s", id).
 			WithHint("kxm-steel takeover status --wait 10m, then kxm-steel takeover verify")
 	case r.State == VerifyAuthentication && !a.Reads && !a.Verifying:

@@ -55,8 +55,13 @@ func (s *Service) version(ctx context.Context, id string) error {
 
 // reach dials the browser of a session that has just begun, which may take a moment.
 func (s *Service) reach(ctx context.Context, id string) (*cdp.Conn, error) {
+	return s.insist(ctx, func() (*cdp.Conn, error) { return s.Dial(ctx, id) })
+}
+
+// insist dials a browser that may be starting, up to three times.
+func (s *Service) insist(ctx context.Context, dial func() (*cdp.Conn, error)) (*cdp.Conn, error) {
 	for try := 0; ; try++ {
-		conn, err := s.Dial(ctx, id)
+		conn, err := dial()
 		if try == 2 || !fault.Is(err, fault.SteelNoBrowser) {
 			return conn, err
 		}

@@ -45,6 +45,14 @@ var verbs = map[string]func(context.Context, *Service, string) error{
 	"tab use": func(ctx context.Context, s *Service, id string) error {
 		return s.OnBrowser(ctx, &Access{Session: id, Verb: "tab use", Verifying: true, Timeout: time.Minute}, func(context.Context, *Browser) error { return nil })
 	},
+	"recover": func(ctx context.Context, s *Service, id string) error {
+		_, err := s.Recover(ctx, RecoverOptions{Access: Access{Session: id, Timeout: time.Minute}})
+		return err
+	},
+	"recover --operator": func(ctx context.Context, s *Service, id string) error {
+		_, err := s.Recover(ctx, RecoverOptions{Access: Access{Session: id, Timeout: time.Minute}, Operator: true})
+		return err
+	},
 	"reading": func(ctx context.Context, s *Service, id string) error {
 		return s.OnPage(ctx, &Access{Session: id, Verb: "get", Reads: true, Timeout: time.Minute}, func(context.Context, *Page) error { return nil })
 	},
@@ -55,18 +63,22 @@ var tableOf = map[State]map[string]any{
 	AgentControl: {
 		beginVerb: HumanControl, doneVerb: fault.SteelTakeoverInvalid, verifyVerb: fault.SteelTakeoverInvalid, abandonVerb: fault.SteelTakeoverInvalid,
 		releaseVerb: ReleasedState, "acting": AgentControl, "reading": AgentControl, "tab use": AgentControl,
+		"recover": AgentControl, "recover --operator": AgentControl,
 	},
 	HumanControl: {
 		beginVerb: fault.SteelTakeoverInvalid, doneVerb: VerifyAuthentication, verifyVerb: fault.SteelTakeoverInvalid, abandonVerb: ReleasedState,
 		releaseVerb: fault.SteelTakeoverInvalid, "acting": fault.SteelHumanInControl, "reading": fault.SteelHumanInControl, "tab use": fault.SteelHumanInControl,
+		"recover": fault.SteelHumanInControl, "recover --operator": HumanControl,
 	},
 	VerifyAuthentication: {
 		beginVerb: HumanControl, doneVerb: fault.SteelTakeoverInvalid, verifyVerb: AgentControl, abandonVerb: ReleasedState,
 		releaseVerb: fault.SteelTakeoverInvalid, "acting": fault.SteelTakeoverInvalid, "reading": VerifyAuthentication, "tab use": VerifyAuthentication,
+		"recover": VerifyAuthentication, "recover --operator": VerifyAuthentication,
 	},
 	ReleasedState: {
 		beginVerb: fault.SteelTakeoverInvalid, doneVerb: fault.SteelTakeoverInvalid, verifyVerb: fault.SteelTakeoverInvalid, abandonVerb: fault.SteelTakeoverInvalid,
 		releaseVerb: ReleasedState, "acting": fault.SteelSessionGone, "reading": fault.SteelSessionGone, "tab use": fault.SteelSessionGone,
+		"recover": fault.SteelSessionGone, "recover --operator": fault.SteelSessionGone,
 	},
 }
 
