@@ -110,15 +110,18 @@ type verifyCmd struct {
 // Help says what holds and what follows.
 func (*verifyCmd) Help() string {
 	return `All conditions must hold at once, within --timeout; at least one is needed. Then the agent controls the session again, references of before are dropped, and its deadline runs on with at least a minute left. Otherwise nothing changes. If the tab is gone and one is left, that one is used.
-` + conditionsHelp
+` + conditionsHelp + "\n\n" + targetHelp
 }
 
 // Codes names what the command can end with.
-func (*verifyCmd) Codes() []fault.Code { return attachingCodes(fault.SteelNotAuthenticated) }
+func (*verifyCmd) Codes() []fault.Code { return locatingCodes(fault.SteelNotAuthenticated) }
 
 // Run prints who controls the session now.
 func (c *verifyCmd) Run(s *cli.Session) error {
-	wanted := c.wanted()
+	wanted, err := c.wanted()
+	if err != nil {
+		return err
+	}
 	for _, name := range c.Cookie {
 		wanted = append(wanted, steel.Wanted{Subject: steel.CookieSet, Value: name})
 	}

@@ -146,7 +146,7 @@ func (s *Service) attach(ctx context.Context, r *Record, a *Access) (*Page, erro
 	if err := s.nameTabs(r, a.Tab); err != nil {
 		return nil, err
 	}
-	p := &Page{service: s, record: r, access: a, views: map[string]*view{}}
+	p := s.page(r, a)
 	if a.Aim.IsReference() {
 		var err error
 		if p.aimed, err = p.reference(a.Aim.wanted); err != nil {
@@ -163,6 +163,11 @@ func (s *Service) attach(ctx context.Context, r *Record, a *Access) (*Page, erro
 		return nil, err
 	}
 	return p, nil
+}
+
+// page is a tab without a connection yet.
+func (s *Service) page(r *Record, a *Access) *Page {
+	return &Page{service: s, record: r, access: a, views: map[string]*view{}}
 }
 
 // nameTabs refuses a tab that has no name here.

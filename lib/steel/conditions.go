@@ -17,13 +17,15 @@ type Subject string
 
 // Subjects of conditions.
 const (
-	TextShown  Subject = "text"   // a text that the page shows, white space folded
-	TextGone   Subject = "gone"   // one that it does not show
-	URLMatches Subject = "url"    // the whole address; * is any text
-	Loaded     Subject = "load"   // LoadDone or LoadIdle
-	CookieSet  Subject = "cookie" // present for the tab's address; its value is not read
-	EvalTrue   Subject = "eval"   // an expression in the page's own world
-	TimeOver   Subject = "for"    // a time has passed
+	TextShown    Subject = "text"   // a text that the page shows, white space folded
+	TextGone     Subject = "gone"   // one that it does not show
+	TargetShown  Subject = "target" // one visible element matches
+	TargetHidden Subject = "hidden" // no visible element matches
+	URLMatches   Subject = "url"    // the whole address; * is any text
+	Loaded       Subject = "load"   // LoadDone or LoadIdle
+	CookieSet    Subject = "cookie" // present for the tab's address; its value is not read
+	EvalTrue     Subject = "eval"   // an expression in the page's own world
+	TimeOver     Subject = "for"    // a time has passed
 )
 
 // What Loaded waits for.
@@ -36,6 +38,7 @@ const (
 type Wanted struct {
 	Subject Subject
 	Value   string
+	Aim     Aim           // of TargetShown and TargetHidden, beside its text
 	For     time.Duration // of TimeOver
 }
 
@@ -69,6 +72,8 @@ type seen struct {
 	URL      string `json:"url"`
 	Complete bool   `json:"complete"`
 	Shown    []bool `json:"shown"` // of the texts, in their order
+
+	cookies map[string]bool // by name
 }
 
 // waiting is conditions that are waited for in a tab.
@@ -76,10 +81,10 @@ type waiting struct {
 	page   *Page
 	wanted []Wanted
 	texts  []string
-	over   map[int]<-chan time.Time // of TimeOver, by condition
-	looker string                   // the script's function in the document; "" is not there yet
+	over   map[int]chan struct{} // of TimeOver, by condition; closed when the time has passed
+	looker string                // the script's function in the document; "" is not there yet
 
-	held []bool
+	held []bool   // when it was last looked at
 	why  []string // what is known of why one does not hold
 }
 
@@ -87,13 +92,15 @@ type waiting struct {
 // returns how each stood at the last look, and what did not hold, in words; "" is all
 // did.
 func (p *Page) await(ctx context.Context, wanted []Wanted) (stood []Condition, unmet string, err error) {
-	w := &waiting{page: p, wanted: wanted, texts: []string{}, over: map[int]<-chan time.Time{}, held: make([]bool, len(wanted)), why: make([]string, len(wanted))}
+	w := &waiting{page: p, wanted: wanted, texts: []string{}, over: map[int]chan struct{}{}, held: make([]bool, len(wanted)), why: make([]string, len(wanted))}
 	for i, c := range wanted {
 		switch c.Subject {
 		case TextShown, TextGone:
 			w.texts = append(w.texts, c.Value)
 		case TimeOver:
-			w.over[i] = time.After(c.For)
+			over := make(chan struct{})
+			w.over[i] = over
+			time.AfterFunc(c.For, func() { close(over) })
 		}
 	}
 	for {
@@ -156,9 +163,10 @@ func (w *waiting) unmet() string {
 	return strings.Join(all, ", ")
 }
 
-// look looks at the page once. What does not depend on one another is asked at once.
-func (w *waiting) look(ctx context.Context) error {
-	evaluations := make([]*cdp.Pending, len(w.wanted))
+// look looks at the page once. What does not depend on one another is asked at once, and
+// expressions, which may take long, are judged last.
+func (w *waiting) look(ctx context.Context) (err error) {
+	evaluations := map[int]*cdp.Pending{}
 	for i, c := range w.wanted {
 		if c.Subject == EvalTrue {
 			evaluations[i] = w.page.evaluate(c.Value, min(scriptTime, w.page.access.Timeout))
@@ -166,53 +174,58 @@ func (w *waiting) look(ctx context.Context) error {
 	}
 	at := &seen{}
 	if w.reads() {
-		var err error
 		if at, err = w.document(ctx); err != nil {
 			return err
 		}
 	}
-	cookies, err := w.cookies(ctx, at.URL)
-	if err != nil {
+	if at.cookies, err = w.cookies(ctx, at.URL); err != nil {
 		return err
 	}
-	texts := 0
-	for i, c := range w.wanted {
-		w.why[i] = ""
-		switch c.Subject {
-		case TextShown, TextGone:
-			w.held[i] = at.Shown[texts] == (c.Subject == TextShown)
-			texts++
-		case URLMatches:
-			w.held[i] = globMatches(c.Value, at.URL)
-		case Loaded:
-			now, _ := w.page.watch.look()
-			w.held[i] = at.Complete && (c.Value != LoadIdle || now.idle)
-		case CookieSet:
-			w.held[i] = cookies[c.Value]
-		case EvalTrue:
-			w.held[i], w.why[i], err = w.page.truth(ctx, evaluations[i])
-		case TimeOver:
-			w.held[i] = w.held[i] || ended(w.over[i])
-		}
-		if err != nil {
-			return err
+	for _, evaluated := range []bool{false, true} {
+		for i := range w.wanted {
+			if (evaluations[i] != nil) != evaluated {
+				continue
+			}
+			ok, why, err := w.judge(ctx, i, at, evaluations[i])
+			if err != nil {
+				return err
+			}
+			w.held[i], w.why[i] = ok, why
 		}
 	}
 	return nil
 }
 
-// reads reports whether a condition is about the document.
-func (w *waiting) reads() bool {
-	return slices.ContainsFunc(w.wanted, func(c Wanted) bool { return c.Subject != TimeOver && c.Subject != EvalTrue })
+// judge reports whether a condition holds.
+func (w *waiting) judge(ctx context.Context, i int, at *seen, evaluation *cdp.Pending) (ok bool, why string, err error) {
+	c := w.wanted[i]
+	switch c.Subject {
+	case TextShown, TextGone:
+		return at.Shown[slices.Index(w.texts, c.Value)] == (c.Subject == TextShown), "", nil
+	case URLMatches:
+		return globMatches(c.Value, at.URL), "", nil
+	case Loaded:
+		now, _ := w.page.watch.look()
+		return at.Complete && (c.Value != LoadIdle || now.idle), "", nil
+	case CookieSet:
+		return at.cookies[c.Value], "", nil
+	case TargetShown, TargetHidden:
+		return w.page.targeted(ctx, c)
+	case EvalTrue:
+		return w.page.truth(ctx, evaluation)
+	}
+	select { // TimeOver
+	case <-w.over[i]:
+		return true, "", nil
+	default:
+		return false, "", nil
+	}
 }
 
-func ended(c <-chan time.Time) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
+// reads reports whether a condition is about the document.
+func (w *waiting) reads() bool {
+	elsewhere := []Subject{TimeOver, EvalTrue, TargetShown, TargetHidden}
+	return slices.ContainsFunc(w.wanted, func(c Wanted) bool { return !slices.Contains(elsewhere, c.Subject) })
 }
 
 // document asks the script's function, which is put into each new document once.
@@ -271,12 +284,49 @@ func (w *waiting) cookies(ctx context.Context, url string) (map[string]bool, err
 	return names, nil
 }
 
+// targeted reports whether a condition about an element holds. A reference that leads
+// nowhere any more is hidden.
+func (p *Page) targeted(ctx context.Context, c Wanted) (ok bool, why string, err error) {
+	n := 1
+	if c.Aim.IsReference() {
+		_, err = p.referenced(ctx, c.Aim.wanted, Choice{})
+	} else {
+		n, err = p.countNow(ctx, c.Aim)
+	}
+	if code := fault.CodeOf(err); code == fault.SteelRefStale || code == fault.SteelTargetHidden {
+		n, why, err = 0, fault.Detail(err), nil
+	}
+	switch {
+	case err != nil:
+		return false, "", err
+	case c.Subject == TargetHidden:
+		return n == 0, "", nil
+	case n > 1:
+		why = count(n, "element") + " match"
+	}
+	return n == 1, why, nil
+}
+
+// countNow is Count in the frames that there are now, and keeps nothing in them.
+func (p *Page) countNow(ctx context.Context, a Aim) (int, error) {
+	tree, err := waitTree(ctx, p.Send("Page.getFrameTree", nil))
+	if err != nil {
+		return 0, err
+	}
+	p.main = tree
+	n, err := p.Count(ctx, a)
+	p.Send("Runtime.releaseObjectGroup", map[string]string{"objectGroup": foundGroup})
+	return n, err
+}
+
 // truth reports whether an expression's value is one that JavaScript takes for true. An
 // expression that throws is not true yet; why says so.
 func (p *Page) truth(ctx context.Context, evaluation *cdp.Pending) (ok bool, why string, err error) {
+	limited, cancel := context.WithTimeout(ctx, scriptTime)
+	defer cancel()
 	var a asked
-	if err := evaluation.Wait(ctx, &a); err != nil {
-		if terminated(err) {
+	if err := evaluation.Wait(limited, &a); err != nil {
+		if ctx.Err() == nil && (terminated(err) || limited.Err() != nil) {
 			return false, "it did not come to its end within " + short(scriptTime), nil
 		}
 		if cdp.Says(err, "Promise was collected") {

@@ -165,8 +165,12 @@ func (p *Page) askFind(world int, a Aim, q *question) *cdp.Pending {
 	}))
 }
 
+// foundGroup names what is held in a page of what was found there.
+const foundGroup = "kxm-found"
+
 // withNodes asks for a list's texts and nodes, the latter by their numbers.
 func withNodes(params map[string]any) map[string]any {
+	params["objectGroup"] = foundGroup
 	params["serializationOptions"] = map[string]any{
 		"serialization": "deep", "maxDepth": 1, "additionalParameters": map[string]any{"maxNodeDepth": 0, "includeShadowTree": "none"},
 	}

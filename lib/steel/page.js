@@ -2,8 +2,10 @@
 // JSON can hold. The page's own scripts do not see this world, but they share the
 // document, so that nothing here trusts what an element says of itself.
 (() => {
-  const where = () => ({ url: location.href, title: document.title });
-  const ready = () => document.readyState;
+  // From the prototype: elements of such names hide the document's own.
+  const own = (name) => Object.getOwnPropertyDescriptor(Document.prototype, name).get.call(document);
+  const where = () => ({ url: location.href, title: own("title") });
+  const ready = () => own("readyState");
   // A file that the page has: its blob, what is to be said of it, and a piece in base64.
   const open = (url) => fetch(url).then((answer) => answer.blob());
   const describe = (blob) => ({ size: blob.size, type: blob.type });

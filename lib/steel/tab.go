@@ -149,7 +149,8 @@ func (b *Browser) NewTab(ctx context.Context, url string) (*TabLine, error) {
 func (b *Browser) load(ctx context.Context, tab Tab, url string) (*TabLine, error) {
 	a := *b.access
 	a.Tab = tab.Tab
-	p := &Page{service: b.service, record: b.record, access: &a, conn: b.conn, late: b.late}
+	p := b.service.page(b.record, &a)
+	p.conn, p.late = b.conn, b.late
 	if err := p.open(ctx); err != nil {
 		return nil, err
 	}
