@@ -133,7 +133,7 @@ func (c *verifyCmd) Run(s *cli.Session) error {
 		if err != nil {
 			return nil, err
 		}
-		return d.VerifyTakeover(ctx, *a, wanted)
+		return d.VerifyTakeover(ctx, &steel.Verification{Access: *a, Wanted: wanted})
 	})
 }
 

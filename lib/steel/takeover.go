@@ -110,6 +110,7 @@ type Turn struct {
 	Tab            string      `json:"tab,omitempty"`
 	TabChanged     bool        `json:"tabChanged,omitempty"` // the recorded tab was gone, and the only other one took its place
 	Conditions     []Condition `json:"conditions,omitempty"`
+	Snapshot       any         `json:"snapshot,omitempty"`
 	Dialogs        []Dialog    `json:"dialogs,omitempty"`
 	Warnings       []string    `json:"warnings"`
 }
@@ -361,13 +362,23 @@ func (s *Service) AbandonTakeover(ctx context.Context, session, by string) (answ
 	return answer, err
 }
 
-// VerifyTakeover gives the session back to the agent if all conditions hold within the
-// time of a: references of before are dropped, and the deadline runs on with at least
+// Verification is a look whether a person has done their part.
+type Verification struct {
+	Access // Session, Tab, Timeout and Dialog
+	Wanted []Wanted
+	// Snapshot takes the first snapshot of what the person left, once the references of
+	// before are dropped; nil takes none.
+	Snapshot func(context.Context, *Page) (any, error)
+}
+
+// VerifyTakeover gives the session back to the agent if all conditions hold within its
+// time: references of before are dropped, and the deadline runs on with at least
 // restTime left. If one does not the state stays, and SteelNotAuthenticated names it.
-func (s *Service) VerifyTakeover(ctx context.Context, a Access, wanted []Wanted) (answer *Turn, err error) {
+func (s *Service) VerifyTakeover(ctx context.Context, v *Verification) (answer *Turn, err error) {
+	a := v.Access
 	a.Verb, a.Reads, a.turns, a.standsIn = verifyVerb, true, true, true
 	err = s.OnPage(ctx, &a, func(ctx context.Context, p *Page) error {
-		stood, unmet, err := p.await(ctx, wanted)
+		stood, unmet, err := p.await(ctx, v.Wanted)
 		if err != nil {
 			return err
 		}
@@ -386,7 +397,14 @@ func (s *Service) VerifyTakeover(ctx context.Context, a Access, wanted []Wanted)
 		answer = turnOf(r)
 		r.goOn(to, now)
 		answer.State, answer.RemainingMs, answer.DeadlineAt = r.State, nil, &r.DeadlineAt
-		answer.Conditions, answer.Tab, answer.TabChanged, answer.Dialogs = stood, p.tab.Tab, p.stoodIn, p.Dialogs()
+		answer.Conditions, answer.Tab, answer.TabChanged = stood, p.tab.Tab, p.stoodIn
+		if v.Snapshot != nil {
+			// The person's part is verified whatever comes of this.
+			if answer.Snapshot, err = v.Snapshot(p.late, p); err != nil {
+				answer.Snapshot, answer.Warnings = nil, append(answer.Warnings, "no snapshot was taken: "+fault.Detail(err))
+			}
+		}
+		answer.Dialogs = p.Dialogs()
 		return nil
 	})
 	if err != nil {

@@ -3,6 +3,7 @@ package steel
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +14,11 @@ import (
 	"kxm/lib/fault"
 	"kxm/lib/steel/steeltest"
 )
+
+// verification holds of any page.
+func verification(id string) *Verification {
+	return &Verification{Access: Access{Session: id, Timeout: time.Minute}, Wanted: []Wanted{{Subject: TimeOver}}}
+}
 
 // verbs are one of each kind, as they are called from outside.
 var verbs = map[string]func(context.Context, *Service, string) error{
@@ -25,7 +31,7 @@ var verbs = map[string]func(context.Context, *Service, string) error{
 		return err
 	},
 	verifyVerb: func(ctx context.Context, s *Service, id string) error {
-		_, err := s.VerifyTakeover(ctx, Access{Session: id, Timeout: time.Minute}, []Wanted{{Subject: TimeOver}})
+		_, err := s.VerifyTakeover(ctx, verification(id))
 		return err
 	},
 	abandonVerb: func(ctx context.Context, s *Service, id string) error {
@@ -170,13 +176,41 @@ func TestTheDeadlineStandsStill(t *testing.T) {
 				t.Fatalf("after %s: %+v", verb, r.Takeover)
 			}
 		}
-		answer, err := s.VerifyTakeover(t.Context(), Access{Session: r.ID, Timeout: time.Minute}, []Wanted{{Subject: TimeOver}})
+		answer, err := s.VerifyTakeover(t.Context(), verification(r.ID))
 		if err != nil {
 			t.Fatal(err)
 		}
 		r, _ = s.Store.Read(r.ID)
 		if !r.DeadlineAt.Equal(now.Add(c.left)) || !answer.DeadlineAt.Equal(r.DeadlineAt) || r.Takeover != nil || !r.LastActiveAt.Equal(now) {
 			t.Errorf("the deadline is %v, want %v", r.DeadlineAt, now.Add(c.left))
+		}
+	}
+}
+
+// The first snapshot comes after the references of before have gone, and the session is
+// the agent's again whatever comes of it.
+func TestASnapshotAfterAVerification(t *testing.T) {
+	t.Parallel()
+	s, _ := newService(t)
+	r := mustStart(t, s)
+	for _, failure := range []error{nil, fault.New(fault.SteelBadResponse, "no tree")} {
+		bring(t, s, r, VerifyAuthentication)
+		if err := s.Store.WriteReferences(r.ID, &References{}); err != nil {
+			t.Fatal(err)
+		}
+		v := verification(r.ID)
+		v.Snapshot = func(_ context.Context, p *Page) (any, error) {
+			if _, err := s.Store.root.Lstat(r.ID + refsSuffix); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("references of before are there: %v", err)
+			}
+			return map[string]string{"tab": p.tab.Tab}, failure
+		}
+		answer, err := s.VerifyTakeover(t.Context(), v)
+		if err != nil || answer.State != AgentControl {
+			t.Fatalf("%+v, %v", answer, err)
+		}
+		if (answer.Snapshot != nil) != (failure == nil) || failure != nil && !slices.Equal(answer.Warnings, []string{"no snapshot was taken: no tree"}) {
+			t.Errorf("%+v", answer)
 		}
 	}
 }
