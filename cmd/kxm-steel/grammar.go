@@ -35,6 +35,7 @@ type grammar struct {
 	Get     getCmd     `cmd:"" help:"Print one thing about the page or an element."`
 	Wait    waitCmd    `cmd:"" help:"Wait until the page is as named."`
 
+	Snapshot snapshotCmd `cmd:"" help:"Print the page as lines of text, with references to its elements."`
 	Shot     shotCmd     `cmd:"" help:"Write a picture of the tab."`
 	PDF      pdfCmd      `cmd:"" name:"pdf" help:"Write the tab as a PDF document."`
 	Download downloadCmd `cmd:"" help:"Write a file, read with the tab's cookies."`

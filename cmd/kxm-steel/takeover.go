@@ -104,12 +104,13 @@ func (c *doneCmd) Run(s *cli.Session) error {
 type verifyCmd struct {
 	onTab
 	conditions
-	Cookie []string `sep:"none" placeholder:"NAME" help:"A cookie of this name is there for the tab's address."`
+	Cookie     []string `sep:"none" placeholder:"NAME" help:"A cookie of this name is there for the tab's address."`
+	NoSnapshot bool     `help:"Leave the fresh snapshot out of the answer."`
 }
 
 // Help says what holds and what follows.
 func (*verifyCmd) Help() string {
-	return `All conditions must hold at once, within --timeout; at least one is needed. Then the agent controls the session again, references of before are dropped, and its deadline runs on with at least a minute left. Otherwise nothing changes. If the tab is gone and one is left, that one is used.
+	return `All conditions must hold at once, within --timeout; at least one is needed. Then the agent controls the session again, references of before are dropped, the answer holds a fresh snapshot, and the deadline runs on with at least a minute left. Otherwise nothing changes. If the tab is gone and one is left, that one is used.
 ` + conditionsHelp + "\n\n" + targetHelp
 }
 
@@ -133,7 +134,13 @@ func (c *verifyCmd) Run(s *cli.Session) error {
 		if err != nil {
 			return nil, err
 		}
-		return d.VerifyTakeover(ctx, &steel.Verification{Access: *a, Wanted: wanted})
+		v := &steel.Verification{Access: *a, Wanted: wanted}
+		if !c.NoSnapshot {
+			v.Snapshot = func(ctx context.Context, p *steel.Page) (any, error) {
+				return p.Snapshot(ctx, &steel.SnapshotOptions{MaxBytes: d.Settings.SnapshotBytes})
+			}
+		}
+		return d.VerifyTakeover(ctx, v)
 	})
 }
 

@@ -18,6 +18,8 @@ const (
 	MinTimeout        = 10 * time.Second
 	DefaultMaxTimeout = 30 * time.Minute
 	DefaultOrphanAge  = 10 * time.Minute
+
+	DefaultSnapshotBytes = 16 << 10 // of a snapshot's text
 )
 
 // Mode tells the open-source server from the cloud.
@@ -31,19 +33,21 @@ const (
 
 // Settings say which server it is and how it is asked.
 type Settings struct {
-	API, UI     Base
-	CDP         Base
-	CDPAuth     string // "auto", "header" or "query"
-	Mode        Mode
-	Timeout     time.Duration // of a new session
-	MaxTimeout  time.Duration
-	OrphanAge   time.Duration
-	StateDir    string
-	KeyCommand  []string // not run through a shell; nil is none
-	KeySource   string   // where a key comes from: "STEEL_API_KEY", "the key command" or ""
-	Provenance  []Origin // of each setting, in a fixed order
-	key         string
-	clearTextOK bool
+	API, UI    Base
+	CDP        Base
+	CDPAuth    string // "auto", "header" or "query"
+	Mode       Mode
+	Timeout    time.Duration // of a new session
+	MaxTimeout time.Duration
+	OrphanAge  time.Duration
+	StateDir   string
+
+	SnapshotBytes int      // of a snapshot's text; 0 is no limit
+	KeyCommand    []string // not run through a shell; nil is none
+	KeySource     string   // where a key comes from: "STEEL_API_KEY", "the key command" or ""
+	Provenance    []Origin // of each setting, in a fixed order
+	key           string
+	clearTextOK   bool
 }
 
 // Origin says where a setting came from. It holds no value, since an address may hold
@@ -62,7 +66,7 @@ type loader struct {
 // request and runs nothing.
 func Load(getenv func(string) string, c *config.Config) (*Settings, error) {
 	l := &loader{getenv: getenv, config: c, s: &Settings{}}
-	for _, step := range []func(){l.addresses, l.mode, l.cdp, l.key, l.durations, l.stateDir} {
+	for _, step := range []func(){l.addresses, l.mode, l.cdp, l.key, l.durations, l.stateDir, l.sizes} {
 		if step(); l.err != nil {
 			return nil, l.err
 		}
@@ -333,6 +337,20 @@ func (l *loader) stateDir() {
 	default:
 		l.err = fault.New(fault.Usage, "there is no folder for the state: neither XDG_STATE_HOME nor HOME is set").WithHint("export KXM_STEEL_STATE=DIR")
 	}
+}
+
+func (l *loader) sizes() {
+	l.s.SnapshotBytes = DefaultSnapshotBytes
+	v, from := l.raw("", "snapshotBytes")
+	if v == nil {
+		return
+	}
+	n, ok := v.(int64)
+	if !ok || n < 0 || n > 1<<30 {
+		l.refuse(from, "snapshotBytes", "must be a number of bytes, or 0 for no limit")
+		return
+	}
+	l.s.SnapshotBytes = int(n)
 }
 
 // ParseDuration reads 300000 (milliseconds), 300s or 5m. It is positive and shorter

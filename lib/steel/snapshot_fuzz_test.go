@@ -31,14 +31,14 @@ func FuzzSnapshotShapes(f *testing.F) {
 		const secret = "S3CR3T"
 		roles := []string{"StaticText", "button", "cell", "row", "paragraph", "generic", "LabelText", "textbox", "heading", "listitem", "Iframe", "MenuListPopup", "code", "gridcell", "combobox", "Date"}
 		names := []string{"", "a", "a b", "a\nb ", "e5 button", "]", "•"}
-		tr := &Tree{nodes: []axNode{{role: roleRoot, kind: transparent}}}
+		tr := &Tree{nodes: []treeNode{{role: roleRoot, kind: transparent}}}
 		kids := [][]int32{nil}
 		path := []int32{0}
 		hidden := []bool{false}
 		for i, c := range data[:min(len(data), 300)] {
 			path = path[:max(1, len(path)-int(c>>5&3))]
 			parent := path[len(path)-1]
-			n := axNode{role: roles[c&15], kind: roleKinds()[roles[c&15]], name: names[i%len(names)], backend: int64(i % 50), flags: axFlags(int(c) * i)}
+			n := treeNode{role: roles[c&15], kind: roleKinds()[roles[c&15]], name: names[i%len(names)], backend: int64(i % 50), flags: axFlags(int(c) * i)}
 			below := hidden[parent] || n.role == "textbox" && n.backend == 7
 			if below {
 				n.name, n.value = secret, secret

@@ -33,7 +33,7 @@ func (w *walker) reduce() {
 }
 
 // node is the node of an element or text.
-func (w *walker) node(l *line) *axNode { return &w.frames[l.frame].Tree.nodes[l.node] }
+func (w *walker) node(l *line) *treeNode { return &w.frames[l.frame].Tree.nodes[l.node] }
 
 func (l *line) hasAttributes() bool { return l.value != "" || l.password || l.attrs != 0 }
 

@@ -69,7 +69,7 @@ var roleKinds = sync.OnceValue(func() map[string]roleKind {
 })
 
 // is reports whether any of the rules holds for the node.
-func (n *axNode) is(kind roleKind) bool { return n.kind&kind != 0 }
+func (n *treeNode) is(kind roleKind) bool { return n.kind&kind != 0 }
 
 // printedRole returns a role as it is printed: the browser's name of it in small
 // letters, except that static text is "text". Nothing but letters and hyphens is in

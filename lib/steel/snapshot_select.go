@@ -10,8 +10,8 @@ import (
 // this one, so that a page cannot make lines of nothing but spaces.
 const maxIndent = 100
 
-// around is how many lines before and behind a line that was found are shown.
-const around = 2
+// nearby is how many lines before and behind a line that was found are shown.
+const nearby = 2
 
 // shown is a line that is printed, and how deep it stands.
 type shown struct {
@@ -110,7 +110,7 @@ func (w *walker) onlyFound(lines []shown, text string) []shown {
 		if !strings.Contains(string(b), text) && !strings.Contains(w.lines[s.line].value, text) { // a value is escaped
 			continue
 		}
-		for j := max(i-around, 0); j <= min(i+around, len(lines)-1); j++ {
+		for j := max(i-nearby, 0); j <= min(i+nearby, len(lines)-1); j++ {
 			keep[j] = true
 		}
 		for above := s.line; above >= 0 && !marked[above]; above = w.lines[above].parent {

@@ -85,7 +85,7 @@ func (s *shield) isNear(node int32) bool  { return s != nil && s.near[node] }
 
 // mayTell reports whether the node's name may be made from what is in a field: it is
 // around one, or was named by nodes that may be anywhere.
-func (s *shield) mayTell(node int32, n *axNode) bool {
+func (s *shield) mayTell(node int32, n *treeNode) bool {
 	return s != nil && (s.near[node] && !n.is(namedByAuthor) || n.has(axLabelled))
 }
 
@@ -105,7 +105,7 @@ func (s *shield) mask(text string) string {
 }
 
 // isField reports whether what is in the node is a value.
-func (n *axNode) isField() bool { return n.is(field) || n.value != "" || n.has(axEditable) }
+func (n *treeNode) isField() bool { return n.is(field) || n.value != "" || n.has(axEditable) }
 
 // isMasked reports whether a text is nothing but bullets.
 func isMasked(text string) bool { return text != "" && strings.Trim(text, bullets) == "" }

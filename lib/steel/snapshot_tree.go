@@ -15,13 +15,13 @@ import (
 // it keeps nothing else: the answer for a large page is mostly reasons and positions.
 // A Tree is not changed by what reads it.
 type Tree struct {
-	nodes  []axNode // nodes[0] is the root
-	kids   []int32  // of all nodes, each node's in a row
+	nodes  []treeNode // nodes[0] is the root
+	kids   []int32    // of all nodes, each node's in a row
 	labels []labelled
 }
 
-// axNode is a node of the tree.
-type axNode struct {
+// treeNode is a node of the tree.
+type treeNode struct {
 	role        string // the browser's name of it
 	kind        roleKind
 	name, value string
@@ -88,14 +88,14 @@ type treeReader struct {
 
 // rawNode is a node that is being read.
 type rawNode struct {
-	axNode
+	treeNode
 	id, children string // JSON
 	valueText    string // what the value means to a person: "five" for 5
 	labels       []int64
 }
 
 func (r *treeReader) node(text string) error {
-	n := rawNode{axNode: axNode{kind: r.kinds[""]}} // unless it has a role
+	n := rawNode{treeNode: treeNode{kind: r.kinds[""]}} // unless it has a role
 	err := ndjson.FieldsText(text, func(key, value string) error {
 		switch key {
 		case "nodeId":
@@ -130,7 +130,7 @@ func (r *treeReader) node(text string) error {
 	for _, label := range n.labels {
 		r.t.labels = append(r.t.labels, labelled{label, index})
 	}
-	r.t.nodes = append(r.t.nodes, n.axNode)
+	r.t.nodes = append(r.t.nodes, n.treeNode)
 	r.children = append(r.children, n.children)
 	return nil
 }
@@ -158,13 +158,13 @@ func (r *treeReader) link() {
 	}
 }
 
-func (n *axNode) set(flag axFlags, on bool) {
+func (n *treeNode) set(flag axFlags, on bool) {
 	if on {
 		n.flags |= flag
 	}
 }
 
-func (n *axNode) has(flag axFlags) bool { return n.flags&flag != 0 }
+func (n *treeNode) has(flag axFlags) bool { return n.flags&flag != 0 }
 
 // property reads one element of a node's properties.
 func (n *rawNode) property(text string) error {
@@ -265,14 +265,14 @@ func scalar(value string) string {
 	case c == 't' || c == 'f':
 		return strings.Clone(value)
 	case c == '-' || c >= '0' && c <= '9':
-		return number(value)
+		return plainNumber(value)
 	}
 	return ""
 }
 
-// number writes a number as a person would. The browser keeps some as 32 bits, which
+// plainNumber writes a number as a person would. The browser keeps some as 32 bits, which
 // it prints as 0.4000000059604645.
-func number(text string) string {
+func plainNumber(text string) string {
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil {
 		return ""

@@ -165,7 +165,7 @@ func (w *walker) visit(s step) {
 
 // hasReference reports whether an action may be asked for on the node. The root is
 // focusable in each frame, and a list of options is a part of its field.
-func (f *framed) hasReference(n *axNode) bool {
+func (f *framed) hasReference(n *treeNode) bool {
 	return n.backend > 0 && f.ID != "" && f.LoaderID != "" && n.role != roleRoot && n.role != roleMenuPopup &&
 		(n.is(referenced) || n.has(axFocusable))
 }
@@ -173,7 +173,7 @@ func (f *framed) hasReference(n *axNode) bool {
 // printedFlags are the flags that have an attribute.
 const printedFlags = axChecked | axMixed | axExpanded | axCollapsed | axDisabled | axFocused | axInvalid | axReadonly | axRequired | axSelected
 
-func (w *walker) element(s step, f *framed, n *axNode, hasReference bool) int32 {
+func (w *walker) element(s step, f *framed, n *treeNode, hasReference bool) int32 {
 	l := line{
 		kind: elementLine, frame: s.frame, node: s.node, parent: s.parent, named: -1, only: -1,
 		name: f.name(s.node), value: f.value(s.node), reference: hasReference,
@@ -195,7 +195,7 @@ func (t *Tree) isSelect(node int32) bool {
 }
 
 // text makes the line of a static text, unless it is said elsewhere.
-func (w *walker) text(s step, f *framed, n *axNode) {
+func (w *walker) text(s step, f *framed, n *treeNode) {
 	name := f.name(s.node)
 	if name == "" || n.backend == 0 && isOrnament(name) || f.isLabel(s.label, name) {
 		return
