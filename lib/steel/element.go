@@ -30,15 +30,30 @@ func (e *Element) Send(method string, params any) *cdp.Pending {
 // Ask calls a method of the script about elements with the element, which stands first
 // among its arguments, and reads what it returns.
 func (e *Element) Ask(ctx context.Context, method string, args []any, result any) error {
+	return e.answered(ctx, e.asking(method, args), method, result)
+}
+
+// asking sends what Ask asks, and does not wait.
+func (e *Element) asking(method string, args []any) *cdp.Pending {
+	return e.Send("Runtime.callFunctionOn", map[string]any{
+		"objectId": e.object, "returnByValue": true, "awaitPromise": true,
+		"functionDeclaration": e.question(method, args),
+	})
+}
+
+// question is a function that answers as a method of an element, which is its this.
+func (e *Element) question(method string, args []any) string {
 	which := "this"
 	if e.at >= 0 {
 		which = "this[" + arguments([]any{e.at}) + "]"
 	}
+	return "function () { return " + elementScript(method) + ".answer(" + arguments([]any{method}) + ", " + which + ", " + listOf(args) + ") }"
+}
+
+// answered waits for the answer to asking.
+func (e *Element) answered(ctx context.Context, pending *cdp.Pending, method string, result any) error {
 	var a asked
-	err := e.Send("Runtime.callFunctionOn", map[string]any{
-		"objectId": e.object, "returnByValue": true, "awaitPromise": true,
-		"functionDeclaration": "function () { return (" + locateScript + ").answer(" + arguments([]any{method}) + ", " + which + ", " + listOf(args) + ") }",
-	}).Wait(ctx, &a)
+	err := pending.Wait(ctx, &a)
 	if gone(err) || cdp.Says(err, "Could not find object") {
 		return e.left()
 	}
@@ -46,6 +61,31 @@ func (e *Element) Ask(ctx context.Context, method string, args []any, result any
 		return err
 	}
 	return a.read(method, result)
+}
+
+// askNodes is Ask for a method that returns elements. They are read as backend ids.
+func (e *Element) askNodes(ctx context.Context, method string, args []any) ([]int64, error) {
+	var a struct {
+		asked
+		Result struct {
+			Deep struct {
+				Value []struct {
+					Value struct {
+						Node int64 `json:"backendNodeId"`
+					} `json:"value"`
+				} `json:"value"`
+			} `json:"deepSerializedValue"`
+		} `json:"result"`
+	}
+	err := e.Send("Runtime.callFunctionOn", withNodes(map[string]any{"objectId": e.object, "functionDeclaration": e.question(method, args)})).Wait(ctx, &a)
+	if err == nil && a.Threw != nil {
+		err = a.asked.read(method, nil)
+	}
+	var all []int64
+	for _, v := range a.Result.Deep.Value {
+		all = append(all, v.Value.Node)
+	}
+	return all, err
 }
 
 // listOf writes values as a list of JavaScript.

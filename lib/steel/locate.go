@@ -69,6 +69,14 @@ type question struct {
 	Ask    *inquiry `json:"ask,omitempty"`
 }
 
+// script is the one that knows what is asked.
+func (q *question) script() string {
+	if q.Ask == nil {
+		return elementScript("")
+	}
+	return elementScript(q.Ask.Method)
+}
+
 // inquiry is what is asked of each element that is needed.
 type inquiry struct {
 	Method string `json:"method"`
@@ -161,7 +169,7 @@ func (p *Page) askFrames(ctx context.Context, a Aim, q *question, all []*matches
 // askFind sends the question to one frame. The answer holds what JSON does not: nodes.
 func (p *Page) askFind(world int, a Aim, q *question) *cdp.Pending {
 	return p.Send("Runtime.evaluate", withNodes(map[string]any{
-		"expression": "(" + locateScript + ").find(" + arguments([]any{a.kind, a.wanted, q}) + ")", "contextId": world,
+		"expression": q.script() + ".find(" + arguments([]any{a.kind, a.wanted, q}) + ")", "contextId": world,
 	}))
 }
 
@@ -264,7 +272,7 @@ func (p *Page) accept(ctx context.Context, a Aim, q *question, m *matches, nodes
 	}
 	return m.read(ctx, p.Send("Runtime.callFunctionOn", withNodes(map[string]any{
 		"objectId": m.list, "arguments": objects,
-		"functionDeclaration": "function (...candidates) { return (" + locateScript + ").find(" + arguments([]any{a.kind, a.wanted, q}) + ", ...candidates) }",
+		"functionDeclaration": "function (...candidates) { return " + q.script() + ".find(" + arguments([]any{a.kind, a.wanted, q}) + ", ...candidates) }",
 	})))
 }
 

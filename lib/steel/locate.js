@@ -269,5 +269,16 @@
   const answer = (name, e, args) => methods[name](e, ...args);
   const readDocument = (what, o) => readers[what](what === "html" ? top(document) : body(document) ?? top(document), o);
 
-  return { find, answer, readDocument };
+  // extended adds the questions of another script, which are made of what is here.
+  const kit = {
+    getter, method, attribute, matches, closest, children, parentNode, rectangles, rootOf, isConnected, isElement, isShown, isVisible, isEnabled,
+    isSecret, isEditable, fold, text, valueOf, checkedOf,
+  };
+  const extended = (more) => {
+    Object.assign(methods, more(kit));
+    return questions;
+  };
+  const questions = { find, answer, readDocument, extended };
+
+  return questions;
 })()

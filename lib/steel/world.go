@@ -23,6 +23,20 @@ var pageScript string
 //go:embed locate.js
 var locateScript string
 
+// reachScript adds questions about where an element can be pressed.
+//
+//go:embed reach.js
+var reachScript string
+
+// elementScript is an expression whose value has a method about elements.
+func elementScript(method string) string {
+	switch method {
+	case "reach", "through", "still", "cover", "isFocused":
+		return "(" + locateScript + ").extended(" + reachScript + ")"
+	}
+	return "(" + locateScript + ")"
+}
+
 // worldName names the isolated worlds.
 const worldName = "kxm"
 
