@@ -139,7 +139,12 @@ func TestAnInterruptedStartLeavesNoSession(t *testing.T) {
 		server.Set("delay", "400ms")
 		server.Set("create", create)
 		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(100*time.Millisecond, cancel)
+		go func() {
+			defer cancel()
+			for server.Count("POST", "/v1/sessions") == 0 && t.Context().Err() == nil {
+				time.Sleep(5 * time.Millisecond)
+			}
+		}()
 		if _, err := s.Start(ctx, &StartOptions{}); !errors.Is(err, context.Canceled) {
 			t.Errorf("%v", err)
 		}
