@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 
 	"kxm/lib/cli"
 	"kxm/lib/fault"
@@ -12,19 +13,23 @@ import (
 // shotCmd writes a picture of the tab.
 type shotCmd struct {
 	onTab
+	oneOf
 	Full    bool   `help:"The whole page instead of what the window shows."`
+	Within  string `placeholder:"TARGET" help:"Only this element."`
 	Image   string `enum:"png,jpeg,webp" default:"png" placeholder:"FORM" help:"png, jpeg or webp."`
 	Quality int    `placeholder:"N" help:"Of jpeg and webp: 1 to 100."`
 }
 
 // Codes names what the command can end with.
 func (*shotCmd) Codes() []fault.Code {
-	return attachingCodes(fault.SteelUnsupported, fault.SteelTargetHidden)
+	return locatingCodes(fault.SteelUnsupported)
 }
 
 // Help says where the picture goes.
 func (*shotCmd) Help() string {
-	return `The picture goes to the file that -o names, with mode 0600 and never through a symbolic link; standard output tells of it. With -o - the picture itself is printed. A page that is higher than 16384 pixels is cut.`
+	return `The picture goes to the file that -o names, with mode 0600 and never through a symbolic link; standard output tells of it. With -o - the picture itself is printed. A page that is higher than 16384 pixels is cut.
+
+` + targetHelp
 }
 
 // Run writes the picture.
@@ -34,13 +39,24 @@ func (c *shotCmd) Run(s *cli.Session) error {
 		return fault.New(fault.Usage, "--quality is of jpeg and webp")
 	case c.Quality < 0 || c.Quality > 100:
 		return fault.New(fault.Usage, "--quality lies between 1 and 100")
+	case c.Full && c.Within != "":
+		return fault.New(fault.Usage, "--full and --within both say what the picture shows")
+	case c.Nth != 0 && c.Within == "":
+		return fault.New(fault.Usage, "--nth is of --within")
+	}
+	choice, err := c.choice()
+	if err == nil && c.Within != "" {
+		c.aim, err = steel.ParseAim(c.Within)
+	}
+	if err != nil {
+		return err
 	}
 	to, err := destination(s, "picture")
 	if err != nil {
 		return err
 	}
 	return c.run(s, "shot", true, func(ctx context.Context, d *desk, p *steel.Page) error {
-		shot, err := p.Shot(ctx, &steel.ShotOptions{Full: c.Full, Image: c.Image, Quality: c.Quality})
+		shot, err := p.Shot(ctx, &steel.ShotOptions{Full: c.Full, Within: c.aim, Choice: choice, Image: c.Image, Quality: c.Quality})
 		if err != nil {
 			return err
 		}
@@ -90,18 +106,45 @@ func (n *size) UnmarshalText(text []byte) error {
 // downloadCmd reads a file with the tab's cookies.
 type downloadCmd struct {
 	onTab
+	oneOf
+	Target   string `arg:"" optional:"" name:"target" help:"The link, or the picture."`
 	URL      string `placeholder:"URL" help:"The file: http, https, blob or data."`
 	MaxBytes size   `placeholder:"N" default:"100MiB" help:"Largest file; 0 is no limit."`
 }
 
 // Codes names what the command can end with.
 func (*downloadCmd) Codes() []fault.Code {
-	return attachingCodes(fault.SteelURLRefused, fault.SteelNavigationFailed, fault.SteelHTTPStatus)
+	return locatingCodes(fault.SteelURLRefused, fault.SteelNavigationFailed, fault.SteelHTTPStatus, fault.SteelTargetKind)
 }
 
 // Help says how the file is read.
 func (*downloadCmd) Help() string {
-	return `The file is read with the tab's cookies, over the connection to the browser: nothing of it is left on the server. It goes to the file that -o names, with mode 0600, wholly or not at all, and never through a symbolic link.`
+	return `The file is read with the tab's cookies, over the connection to the browser: nothing of it is left on the server. It goes to the file that -o names, with mode 0600, wholly or not at all, and never through a symbolic link.
+
+` + targetHelp
+}
+
+// file reads which file is meant.
+func (c *downloadCmd) file() (steel.Choice, error) {
+	choice, err := c.choice()
+	switch {
+	case err != nil:
+		return choice, err
+	case (c.Target == "") == (c.URL == ""):
+		return choice, fault.New(fault.Usage, "one file is needed").WithHint("kxm-steel download TARGET -o FILE, or --url URL")
+	case c.URL != "":
+		return choice, steel.CheckFileURL(c.URL)
+	}
+	c.aim, err = steel.ParseAim(c.Target)
+	return choice, err
+}
+
+// read reads the file.
+func (c *downloadCmd) read(ctx context.Context, p *steel.Page, choice steel.Choice, w io.Writer) (*steel.File, error) {
+	if c.URL != "" {
+		return p.Download(ctx, "", c.URL, int64(c.MaxBytes), w)
+	}
+	return p.DownloadFrom(ctx, c.aim, choice, int64(c.MaxBytes), w)
 }
 
 // Run writes the file.
@@ -110,7 +153,8 @@ func (c *downloadCmd) Run(s *cli.Session) error {
 	if err != nil {
 		return err
 	}
-	if err := steel.CheckFileURL(c.URL); err != nil {
+	choice, err := c.file()
+	if err != nil {
 		return err
 	}
 	if c.Timeout == 0 {
@@ -118,14 +162,14 @@ func (c *downloadCmd) Run(s *cli.Session) error {
 	}
 	return c.run(s, "download", false, func(ctx context.Context, d *desk, p *steel.Page) error {
 		if to == "-" {
-			_, err := p.Download(ctx, "", c.URL, int64(c.MaxBytes), s)
+			_, err := c.read(ctx, p, choice, s)
 			return err
 		}
 		f, err := createPrivate(s.Path(to))
 		if err != nil {
 			return err
 		}
-		got, err := p.Download(ctx, "", c.URL, int64(c.MaxBytes), f)
+		got, err := c.read(ctx, p, choice, f)
 		if err != nil {
 			return errors.Join(err, f.abandon())
 		}

@@ -35,6 +35,10 @@ type grammar struct {
 	Get     getCmd     `cmd:"" help:"Print one thing about the page or an element."`
 	Wait    waitCmd    `cmd:"" help:"Wait until the page is as named."`
 
+	Click  clickCmd  `cmd:"" help:"Press an element."`
+	Hover  hoverCmd  `cmd:"" help:"Move the mouse to an element."`
+	Scroll scrollCmd `cmd:"" help:"Bring an element into sight, or scroll the page."`
+
 	Snapshot snapshotCmd `cmd:"" help:"Print the page as lines of text, with references to its elements."`
 	Shot     shotCmd     `cmd:"" help:"Write a picture of the tab."`
 	PDF      pdfCmd      `cmd:"" name:"pdf" help:"Write the tab as a PDF document."`

@@ -54,6 +54,27 @@ func (p *Page) Download(ctx context.Context, frame, address string, most int64, 
 	return file, err
 }
 
+// DownloadFrom is Download of what an element leads to or shows.
+func (p *Page) DownloadFrom(ctx context.Context, a Aim, c Choice, most int64, w io.Writer) (*File, error) {
+	var source string
+	e, err := p.LocateAndAsk(ctx, a, c, "source", nil, &source)
+	if err != nil {
+		return nil, err
+	}
+	if source == "" {
+		h, err := e.Hit(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return nil, fault.New(fault.SteelTargetKind, "%s leads to no file", h).WithHint("name a link or a picture, or the address with --url")
+	}
+	frame := ""
+	if e.view.target == "" { // of another site's frame the main one may read no blob:
+		frame = e.frame.Frame.ID
+	}
+	return p.Download(ctx, frame, source, most, w)
+}
+
 // limited writes up to a number of bytes.
 type limited struct {
 	to      io.Writer

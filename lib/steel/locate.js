@@ -264,6 +264,11 @@
   const methods = {
     // read is one thing about an element.
     read: (e, what, o) => readers[what](e, o),
+    // source is the address of what an element leads to or shows; "" is none.
+    source: (e) => {
+      const link = closest(e, "a[href], area[href]");
+      return String(link ? link.href : (e.currentSrc || e.src) ?? "");
+    },
     state: (e) => ({ connected: isConnected(e), visible: isShown() && isVisible(e) }),
   };
   const answer = (name, e, args) => methods[name](e, ...args);

@@ -15,18 +15,11 @@ import (
 // Chromium's largest texture.
 const maxPictureHeight = 16384
 
-// Box is a rectangle in the pixels of a document's style.
-type Box struct {
-	X      float64 `json:"x"`
-	Y      float64 `json:"y"`
-	Width  float64 `json:"width"`
-	Height float64 `json:"height"`
-}
-
 // ShotOptions say what a picture shows.
 type ShotOptions struct {
 	Full    bool   // the whole page
-	Within  *Box   // a part of the page, in the document's pixels
+	Within  Aim    // an element
+	Choice  Choice // of it
 	Image   string // png, jpeg or webp
 	Quality int    // of jpeg and webp; 0 is the browser's own
 }
@@ -47,18 +40,11 @@ func (p *Page) Shot(ctx context.Context, o *ShotOptions) (*Shot, error) {
 		params["quality"] = o.Quality
 	}
 	shot := &Shot{}
-	if o.Full || o.Within != nil {
-		box := o.Within
-		if box == nil {
-			var m struct {
-				Content Box `json:"cssContentSize"`
-			}
-			if err := p.Call(ctx, "Page.getLayoutMetrics", nil, &m); err != nil {
-				return nil, err
-			}
-			box = &m.Content
-		}
-		clip := *box
+	clip, err := p.clip(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if clip != nil {
 		if clip.Height > maxPictureHeight {
 			clip.Height, shot.Cut = maxPictureHeight, true
 		}
@@ -83,6 +69,43 @@ func (p *Page) Shot(ctx context.Context, o *ShotOptions) (*Shot, error) {
 	shot.Bytes = taken.Data
 	shot.Width, shot.Height = pictureSize(taken.Data)
 	return shot, nil
+}
+
+// clip is the part of the document that a picture shows, or nil for what the window
+// shows.
+func (p *Page) clip(ctx context.Context, o *ShotOptions) (*Rect, error) {
+	if !o.Full && o.Within == (Aim{}) {
+		return nil, nil
+	}
+	metrics := p.Send("Page.getLayoutMetrics", nil)
+	var box *Rect
+	if o.Within != (Aim{}) {
+		e, err := p.Locate(ctx, o.Within, o.Choice)
+		if err != nil {
+			return nil, err
+		}
+		r, err := e.Box(ctx)
+		if err != nil {
+			return nil, err
+		}
+		box = &r
+	}
+	var m struct {
+		Content Rect `json:"cssContentSize"`
+		Window  struct {
+			X float64 `json:"pageX"`
+			Y float64 `json:"pageY"`
+		} `json:"cssVisualViewport"`
+	}
+	if err := metrics.Wait(ctx, &m); err != nil {
+		return nil, err
+	}
+	if box == nil {
+		return &m.Content, nil
+	}
+	box.X += m.Window.X
+	box.Y += m.Window.Y
+	return box, nil
 }
 
 // PDF prints the page as a document of A4 or what its style says.

@@ -1,0 +1,110 @@
+package steel
+
+import (
+	"context"
+	"errors"
+
+	"kxm/lib/cdp"
+)
+
+// Press says how an element is pressed.
+type Press struct {
+	Button string // left, right or middle
+	Count  int    // 2 is a double click
+	Force  bool   // whatever lies over it, and also if it is disabled
+}
+
+// buttonBits are the mouse's buttons as events carry them.
+var buttonBits = map[string]int{"left": 1, "right": 2, "middle": 4}
+
+// Click presses an element with the mouse. It is scrolled to, and a press that would meet
+// something else is a SteelTargetCovered that names it.
+func (p *Page) Click(ctx context.Context, a Aim, c Choice, o Press) (*Action, error) {
+	e, at, err := p.reach(ctx, a, c, reaching{Enabled: !o.Force, Force: o.Force})
+	if err != nil {
+		return nil, err
+	}
+	if err := e.press(ctx, at, o); err != nil {
+		return nil, err
+	}
+	done := &Action{Action: "click", Target: &e.hit}
+	return done, p.report(ctx, done)
+}
+
+// press moves the mouse to a point and presses it there.
+func (e *Element) press(ctx context.Context, at point, o Press) error {
+	sent := []*cdp.Pending{e.mouse(at, "mouseMoved", nil)}
+	for n := 1; n <= o.Count; n++ {
+		sent = append(sent,
+			e.mouse(at, "mousePressed", map[string]any{"button": o.Button, "buttons": buttonBits[o.Button], "clickCount": n}),
+			e.mouse(at, "mouseReleased", map[string]any{"button": o.Button, "clickCount": n}))
+	}
+	return e.page.met(ctx, sent)
+}
+
+// met waits until the page has met events of mouse or keys. One that navigates does not
+// always say so, and a script that takes long is waited for by what comes next.
+func (p *Page) met(ctx context.Context, sent []*cdp.Pending) error {
+	limited, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	for _, s := range sent {
+		err := s.Wait(limited, nil)
+		var refused *cdp.Error
+		switch {
+		case err == nil, errors.As(err, &refused) && gone(err), limited.Err() != nil && ctx.Err() == nil:
+		default:
+			return err
+		}
+	}
+	return nil
+}
+
+// Hover moves the mouse to an element.
+func (p *Page) Hover(ctx context.Context, a Aim, c Choice) (*Action, error) {
+	e, at, err := p.reach(ctx, a, c, reaching{})
+	if err != nil {
+		return nil, err
+	}
+	if err := p.met(ctx, []*cdp.Pending{e.mouse(at, "mouseMoved", nil)}); err != nil {
+		return nil, err
+	}
+	done := &Action{Action: "hover", Target: &e.hit}
+	return done, p.report(ctx, done)
+}
+
+// Scrolling says where to scroll: by so many pixels, or to an end. It is what the middle
+// of the window is in that scrolls.
+type Scrolling struct {
+	X  int    `json:"x"`
+	Y  int    `json:"y"`
+	To string `json:"to"` // top or bottom; "" is by pixels
+}
+
+// ScrollTo scrolls an element into sight.
+func (p *Page) ScrollTo(ctx context.Context, a Aim, c Choice) (*Action, error) {
+	e, err := p.Locate(ctx, a, c)
+	if err != nil {
+		return nil, err
+	}
+	e.askName()
+	if err := e.Send("DOM.scrollIntoViewIfNeeded", map[string]int64{"backendNodeId": e.node}).Wait(ctx, nil); err != nil {
+		if cdp.Says(err, "Node does not have a layout object") || cdp.Says(err, "Node is detached") {
+			return nil, e.hidden()
+		}
+		return nil, err
+	}
+	if _, err := e.Hit(ctx); err != nil {
+		return nil, err
+	}
+	done := &Action{Action: "scroll", Target: &e.hit}
+	return done, p.report(ctx, done)
+}
+
+// Scroll scrolls the page, or what scrolls in the middle of it.
+func (p *Page) Scroll(ctx context.Context, to Scrolling) (*Action, error) {
+	if err := p.ask(ctx, p.tab.TargetID, "scroll", []any{to}, nil); err != nil {
+		return nil, err
+	}
+	done := &Action{Action: "scroll"}
+	return done, p.report(ctx, done)
+}
