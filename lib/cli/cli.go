@@ -110,6 +110,10 @@ func Run(p Program, args []string, streams Streams) (status int) {
 		return s.finish(err)
 	}
 	err = ctx.Run(s)
+	var end *Outcome
+	if errors.As(err, &end) && end.Signal != nil {
+		interrupted.Store(end.Signal)
+	}
 	if interrupted.Load() != nil {
 		// Main dies of the signal. The answer may be incomplete, and the error would
 		// only say that the signal came.

@@ -28,8 +28,19 @@ func help(options kong.HelpOptions, ctx *kong.Context) error {
 	if node == nil {
 		node = ctx.Model.Node
 	}
-	_, err := fmt.Fprintf(ctx.Stdout, "\nError codes (exit status in brackets):\n%s", codeTable(codesOf(node), "  "))
+	_, err := fmt.Fprintf(ctx.Stdout, "\nError codes (exit status in brackets):\n%s%s", codeTable(codesOf(node), "  "), otherStatus(node))
 	return err
+}
+
+// otherStatus says whose the other exit statuses of a command are, if they are another
+// program's.
+func otherStatus(node *kong.Node) string {
+	if node.Target.IsValid() && node.Target.CanAddr() {
+		if p, ok := node.Target.Addr().Interface().(passing); ok {
+			return "Any other exit status is that of " + p.PassesStatusOf() + ".\n"
+		}
+	}
+	return ""
 }
 
 func codeTable(codes []fault.Code, indent string) string {

@@ -53,9 +53,10 @@ var jobs = map[string]func(s *Session) error{
 		s.Print("%s\n", strings.Repeat("x", 1<<20))
 		return nil
 	},
-	"panic":       func(*Session) error { panic(fault.New(fault.RedactionUnavailable, "no rules")) },
-	"time":        func(s *Session) error { s.Print("%s\n", s.Now().Format(time.RFC3339Nano)); return nil },
-	"environment": func(s *Session) error { s.Print("%s\n", s.Getenv("CLI_TEST_WORD")); return nil },
+	"panic":                   func(*Session) error { panic(fault.New(fault.RedactionUnavailable, "no rules")) },
+	"time":                    func(s *Session) error { s.Print("%s\n", s.Now().Format(time.RFC3339Nano)); return nil },
+	"environment":             func(s *Session) error { s.Print("%s\n", s.Getenv("CLI_TEST_WORD")); return nil },
+	"another was interrupted": func(*Session) error { return &Outcome{Signal: syscall.SIGINT} },
 	// Waits with nothing to clean up.
 	"wait": func(s *Session) error {
 		fmt.Fprintln(s.Err, "ready")
@@ -197,6 +198,8 @@ func (c *listCmd) Run(s *Session) error        { s.Print("listed\n"); return nil
 func (c *skillListCmd) Run(s *Session) error   { s.Print("skills\n"); return nil }
 func (c *skillCreateCmd) Run(s *Session) error { s.Print("created\n"); return nil }
 func (c *doCmd) Run(s *Session) error          { return c.run(s) }
+
+func (*doCmd) PassesStatusOf() string { return "what the test says" }
 
 func (*showCmd) Codes() []fault.Code { return []fault.Code{fault.InvalidJSON, fault.Usage} }
 func (*listCmd) Codes() []fault.Code { return []fault.Code{fault.NoMatch} }

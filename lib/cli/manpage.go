@@ -38,6 +38,9 @@ func manPage(app *kong.Application) (string, error) {
 		for _, f := range c.node.Flags {
 			writeManFlag(&b, f)
 		}
+		if other := otherStatus(c.node); other != "" {
+			b.WriteString(".PP\n" + roff(other))
+		}
 	}
 	b.WriteString(".SH OPTIONS\nEvery command takes these.\n")
 	for _, f := range app.Flags {

@@ -138,7 +138,10 @@ func printable(text string) string {
 // finish writes the answer and the error and returns the exit status.
 func (s *Session) finish(err error) int {
 	status := fault.ExitOK
-	if err != nil {
+	var end *Outcome
+	if errors.As(err, &end) {
+		status = end.Status
+	} else if err != nil {
 		status = s.report(err).Code.Exit()
 	}
 	// The answer goes out also beside an error: a command adds to it only what is

@@ -13,6 +13,10 @@ func pid() int { return os.Getpid() }
 // interrupted holds the signal that ended a session's context, if any.
 var interrupted atomic.Value
 
+// Interrupted reports whether a signal has ended the session's context. It is certain
+// once the signals have their usual effect again.
+func (s *Session) Interrupted() bool { return interrupted.Load() != nil }
+
 // Context returns a context that SIGINT, SIGTERM or SIGHUP cancels, and a function
 // that gives the signals their usual effect back. Only commands that must clean up
 // (files half written, a program they started) ask for it; the others die of the

@@ -52,16 +52,16 @@ func clock() func() time.Time {
 
 func notInHelp(run func(Process) int, p Process, stderr string, status int) string {
 	codes := regexp.MustCompile(`(?m) \[([a-z_]+)\]$|^\{"error":\{"code":"([a-z_]+)"`).FindAllStringSubmatch(stderr, -1)
-	if len(codes) == 0 {
-		return fmt.Sprintf("status %d without a code", status)
+	code := ""
+	if len(codes) > 0 {
+		code = codes[len(codes)-1][1] + codes[len(codes)-1][2]
 	}
-	code := codes[len(codes)-1][1] + codes[len(codes)-1][2]
 	var help bytes.Buffer
 	p.Out, p.Err = &help, io.Discard
 	words := verb(p.Args)
 	for {
 		help.Reset()
-		p.Args = append(words[:len(words):len(words)], "--help")
+		p.Args = append([]string{"--help"}, words...) // in front: behind, it could be another program's
 		if run(p) == 0 || len(words) == 0 {
 			break
 		}
@@ -72,6 +72,12 @@ func notInHelp(run func(Process) int, p Process, stderr string, status int) stri
 		if len(fields) > 1 && fields[0] == code && fields[1] == fmt.Sprintf("[%d]", status) {
 			return ""
 		}
+		if code == "" && strings.HasPrefix(line, "Any other exit status is that of ") {
+			return "" // of a program that it ran
+		}
+	}
+	if code == "" {
+		return fmt.Sprintf("status %d without a code", status)
 	}
 	return fmt.Sprintf("--help of %q does not name %s with status %d", words, code, status)
 }
@@ -80,7 +86,7 @@ func notInHelp(run func(Process) int, p Process, stderr string, status int) stri
 // that are neither flags nor the values of global flags.
 func verb(args []string) []string {
 	var words []string
-	for i := 0; i < len(args) && len(words) < 2; i++ {
+	for i := 0; i < len(args) && len(words) < 2 && args[i] != "--"; i++ {
 		switch {
 		case args[i] == "-C" || args[i] == "-o" || args[i] == "--errors":
 			i++ // its value
