@@ -118,7 +118,7 @@ func (s *Service) allowed(r *Record, a *Access) error {
 		_, err := s.mayTurn(r, a.Verb)
 		return err
 	case r.Phase == Closed:
-		return fault.New(fault.SteelSessionGone, "the session %s is over", id).WithHint("kxm-steel session start")
+		return over(r)
 	case r.State == HumanControl && !a.operator:
 		return fault.New(fault.SteelHumanInControl, "a person holds the session %s", id).
 			WithHint("kxm-steel takeover status --wait 10m, then kxm-steel takeover verify")
@@ -126,6 +126,10 @@ func (s *Service) allowed(r *Record, a *Access) error {
 		return takeoverInvalid(r, a.Verb)
 	}
 	return s.usable(r)
+}
+
+func over(r *Record) error {
+	return fault.New(fault.SteelSessionGone, "the session %s is over", fault.Quote(r.ID)).WithHint("kxm-steel session start")
 }
 
 // usable refuses a session whose deadline has passed, and one that is half over.
@@ -178,27 +182,36 @@ func (s *Service) nameTabs(r *Record, name string) error {
 	return nil
 }
 
-// connect opens the socket and, on the open-source server, asks at the same time
+// connect opens the socket of a record's session.
+func (s *Service) connect(ctx context.Context, r *Record) (*cdp.Conn, error) {
+	socket, err := s.socketOf(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return cdp.NewConn(socket), nil
+}
+
+// socketOf opens the socket and, on the open-source server, asks at the same time
 // whether the current session is the record's: the socket would lead to whichever it
 // is.
-func (s *Service) connect(ctx context.Context, r *Record) (*cdp.Conn, error) {
+func (s *Service) socketOf(ctx context.Context, r *Record) (*cdp.Socket, error) {
 	if _, err := s.Key(ctx); err != nil { // its command runs once, and not in two goroutines
 		return nil, err
 	}
 	if r.Mode == Cloud {
-		conn, err := s.Dial(ctx, r.ID)
-		return conn, s.cloudGone(ctx, r, err)
+		socket, err := s.DialSocket(ctx, r.ID)
+		return socket, s.cloudGone(ctx, r, err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	type dialled struct {
-		conn *cdp.Conn
-		err  error
+		socket *cdp.Socket
+		err    error
 	}
 	dialling := make(chan dialled, 1)
 	go func() {
-		conn, err := s.Dial(ctx, r.ID)
-		dialling <- dialled{conn, err}
+		socket, err := s.DialSocket(ctx, r.ID)
+		dialling <- dialled{socket, err}
 	}()
 	list, err := s.List(ctx)
 	if err == nil {
@@ -206,13 +219,13 @@ func (s *Service) connect(ctx context.Context, r *Record) (*cdp.Conn, error) {
 	}
 	if err != nil {
 		cancel()
-		if d := <-dialling; d.conn != nil {
-			d.conn.Close()
+		if d := <-dialling; d.socket != nil {
+			d.socket.Drop()
 		}
 		return nil, err
 	}
 	d := <-dialling
-	return d.conn, d.err
+	return d.socket, d.err
 }
 
 // isCurrent refuses a session that the server does not show as the current one. Its

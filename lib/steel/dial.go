@@ -27,17 +27,19 @@ const (
 // hostRejected begins Chromium's answer to a Host header that it does not trust.
 const hostRejected = "Host header is specified and is not an IP address"
 
-// socketURL is the address of the browser, with the key if it goes there.
+// socketURL is the address of the browser, with the key if it goes there, which is
+// escaped already. The order of the parameters is that of each server's documents.
 func (s *Settings) socketURL(id, key string) string {
-	q := url.Values{}
-	q.Set("sessionId", id)
-	if key != "" {
-		q.Set("apiKey", key)
+	address, session := s.CDP.String(), "sessionId="+url.QueryEscape(id)
+	switch {
+	case s.Mode == Cloud && key != "":
+		return address + "?apiKey=" + key + "&" + session
+	case s.Mode == Cloud:
+		return address + "?" + session
+	case key != "":
+		return address + "/v1/devtools?" + session + "&apiKey=" + key
 	}
-	if s.Mode == Cloud {
-		return s.CDP.String() + "?" + q.Encode()
-	}
-	return s.CDP.String() + "/v1/devtools?" + q.Encode()
+	return address + "/v1/devtools?" + session
 }
 
 // Dial opens a connection to the browser of a session. The caller knows that it is the
@@ -98,7 +100,7 @@ func (s *Service) dialOnce(ctx context.Context, id, key, way string) (*cdp.Socke
 	o := cdp.Options{Client: s.HTTP, Header: http.Header{}}
 	switch {
 	case way == authQuery:
-		o.URL = s.Settings.socketURL(id, key)
+		o.URL = s.Settings.socketURL(id, url.QueryEscape(key))
 	default:
 		o.URL = s.Settings.socketURL(id, "")
 		setKey(o.Header, key)

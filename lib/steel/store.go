@@ -314,7 +314,8 @@ func (st *Store) lockEndpoint(ctx context.Context, wait time.Duration) (*lock.Lo
 func (st *Store) lockSession(ctx context.Context, id string, wait time.Duration) (*lock.Lock, error) {
 	l, err := st.lock(ctx, id+lockSuffix, wait)
 	if fault.Is(err, fault.LockHeld) {
-		return nil, fault.New(fault.SteelSessionBusy, "another program is using the session %s", fault.Quote(id))
+		return nil, fault.New(fault.SteelSessionBusy, "another program is using the session %s", fault.Quote(id)).
+			WithHint("try again; kxm-steel exec uses a session for as long as its command runs")
 	}
 	return l, err
 }
