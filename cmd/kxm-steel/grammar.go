@@ -49,6 +49,7 @@ type grammar struct {
 	Recover  recoverCmd  `cmd:"" help:"Close tabs that are stuck, revive crashed ones, and see to it that one works."`
 	Takeover takeoverCmd `cmd:"" help:"Hand the tab to a person for a login, a code or a consent, and take it back."`
 
+	Exec   execCmd   `cmd:"" help:"Run a program that controls the session, without the key."`
 	CdpURL cdpURLCmd `cmd:"" name:"cdp-url" help:"Print the address of the session's browser."`
 
 	Scrape     scrapeCmd     `cmd:"" help:"Print the text of one page, without a session."`

@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	})
 	maps.Copy(kxmtest.Commands, map[string]func(*testscript.TestScript, bool, []string){"fake": fake})
 	// The second dies of the signals that it gets, as the program does.
-	kxmtest.Main(m, map[string]func(){"kxm-steel": audited, "kxm-steel-alone": main})
+	kxmtest.Main(m, map[string]func(){"kxm-steel": audited, "kxm-steel-alone": main, "driver": driver})
 }
 
 func TestScripts(t *testing.T) {
