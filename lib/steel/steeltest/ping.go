@@ -41,6 +41,8 @@ func (s *Server) ping() {
 
 // AwaitStuck waits until a tab, whose address holds at, does not answer any more.
 func (s *Server) AwaitStuck(ctx context.Context, at string) error {
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
 	c, id, err := s.pageAt(ctx, at)
 	if err != nil {
 		return err

@@ -35,6 +35,7 @@ var pages embed.FS
 //	/inner              what they show
 //	/dialogs            buttons for an alert, confirm, prompt, an alert ms=N later, alerts without end
 //	/late-alert         an alert ms=N after loading
+//	/greeting           asks something while it loads
 //	/before-unload      asks before it is left, once the draft was touched
 //	/endless            an endless script at the press of a button, or ms=N after loading
 //	/popup, /about      windows opened by script and by link; what they show, with who opened it
