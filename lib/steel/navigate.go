@@ -161,6 +161,7 @@ func (p *Page) arrive(ctx context.Context, done *Action, loader string, o Naviga
 	case !ok:
 		done.Loading = true
 	}
+	p.arrived = ok && o.Until != UntilNone
 	if err := p.report(p.late, done); err != nil {
 		return err
 	}

@@ -36,6 +36,7 @@ type Page struct {
 	watch   *watch
 	dialogs dialogs
 	before  sight // when the tab was attached to
+	arrived bool  // the tab was sent to a page, which is there
 }
 
 // frameTree is a frame with those inside it, as far as they are the tab's own process.
@@ -246,14 +247,24 @@ func (p *Page) Dialogs() []Dialog { return p.dialogs.all() }
 func (p *Page) close() { p.conn.Close() }
 
 // settle waits for what an action set off: a navigation that begins at once, up to the
-// new document, and dialogs, until none has opened for a while.
+// new document, and dialogs, until none has opened for a while. A tab that was sent to a
+// page has been waited for already: what that page began by itself shows by then.
 func (p *Page) settle(ctx context.Context) error {
 	began := func(s sight) bool { return s.started > p.before.started || s.crashed }
-	seen, _ := p.watch.until(ctx, calmTime, began)
+	if p.arrived {
+		began = func(s sight) bool { return s.goesOn || s.crashed }
+	}
+	seen, _ := p.watch.look()
+	if !p.arrived && !began(seen) {
+		seen, _ = p.watch.until(ctx, calmTime, began)
+	}
 	if began(seen) {
-		stops := seen.stopped
+		stops, came := seen.stopped, p.before.arrived
+		if p.arrived {
+			came = seen.arrived
+		}
 		p.watch.until(ctx, domTime, func(s sight) bool {
-			return s.crashed || s.arrived > p.before.arrived && s.dom || s.download != nil || s.stopped > stops
+			return s.crashed || s.arrived > came && s.dom || s.download != nil || s.stopped > stops
 		})
 	}
 	if seen, _ := p.watch.look(); seen.crashed {

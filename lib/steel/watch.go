@@ -29,6 +29,8 @@ type watch struct {
 	mu        sync.Mutex
 	started   int // navigations that began
 	arrived   int // documents that came, or moves within one
+	asked     int // navigations that the page asked for
+	askedThen int // of them, before the document came
 	stopped   int // times that loading stopped
 	loader    string
 	moments   map[string]bool // of the loader
@@ -62,7 +64,12 @@ func watchTab(conn *cdp.Conn, session, target string) *watch {
 			w.started++
 		}
 	}
-	on("Page.frameRequestedNavigation", begins)
+	on("Page.frameRequestedNavigation", func(e *event) {
+		begins(e)
+		if e.FrameID == w.frame {
+			w.asked++
+		}
+	})
 	on("Page.frameStartedNavigating", begins)
 	on("Page.frameStartedLoading", begins)
 	on("Page.frameStoppedLoading", func(e *event) {
@@ -74,6 +81,7 @@ func watchTab(conn *cdp.Conn, session, target string) *watch {
 		if e.Frame.ID == w.frame {
 			w.started++
 			w.arrived++
+			w.askedThen = w.asked
 			w.become(e.Frame.LoaderID)
 		}
 	})
@@ -139,6 +147,7 @@ type sight struct {
 	dom, load, idle                    bool
 	status, redirects                  int
 	crashed                            bool
+	goesOn                             bool // the document asked for another one
 	download                           *Download
 }
 
@@ -148,7 +157,7 @@ func (w *watch) look() (sight, <-chan struct{}) {
 	defer w.mu.Unlock()
 	return sight{
 		w.started, w.arrived, w.stopped, w.windows, w.loader, w.moments[momentDOM], w.moments[momentLoad], w.moments[momentIdle],
-		w.documents[w.loader], w.redirects[w.loader], w.crashed, w.download,
+		w.documents[w.loader], w.redirects[w.loader], w.crashed, w.asked > w.askedThen, w.download,
 	}, w.changed
 }
 

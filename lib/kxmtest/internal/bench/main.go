@@ -232,7 +232,7 @@ func (b *bench) print(name string, got, bound float64, detail string) {
 		verdict = "MISSED"
 		b.missed++
 	}
-	fmt.Printf("%-6s %6.2f of at most %4.1f  %-58s %s\n", verdict, got, bound, name, detail)
+	fmt.Printf("%-6s %6.2f of at most %5.2f  %-58s %s\n", verdict, got, bound, name, detail)
 }
 
 func median(v []float64) float64 {
