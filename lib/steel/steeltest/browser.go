@@ -24,6 +24,7 @@ type browser struct {
 	mu      sync.Mutex
 	running *Chromium // nil while there is none
 	config  config
+	first   string // its first page, which the server drives
 }
 
 // config is what of a create's body needs a Chromium of its own.
@@ -97,8 +98,13 @@ func (b *browser) start(ctx context.Context, c config) (*Chromium, error) {
 	if err != nil {
 		return nil, err
 	}
+	pages, err := running.Pages(ctx)
+	if err != nil {
+		running.Kill()
+		return nil, err
+	}
 	b.mu.Lock()
-	b.running, b.config = running, c
+	b.running, b.config, b.first = running, c, pages[0].ID
 	b.mu.Unlock()
 	b.watches.Go(func() {
 		<-running.Done

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -153,7 +154,9 @@ type Page struct {
 	Context string `json:"browserContextId"`
 }
 
-// Pages returns the tabs, the newest first.
+// Pages returns the tabs. Chromium lists them in an order that has to do neither with
+// their age nor with which is in front, and that stays while they live; a new one can be
+// anywhere in it.
 func (c *Chromium) Pages(ctx context.Context) ([]Page, error) {
 	var all struct {
 		Infos []Page `json:"targetInfos"`
@@ -168,6 +171,23 @@ func (c *Chromium) Pages(ctx context.Context) ([]Page, error) {
 		}
 	}
 	return pages, nil
+}
+
+func has(pages []Page, target string) bool {
+	return slices.ContainsFunc(pages, func(p Page) bool { return p.ID == target })
+}
+
+// whileOpen waits until a tab is gone, or until done says that this is enough.
+func (c *Chromium) whileOpen(ctx context.Context, target string, done func() bool) error {
+	for {
+		pages, err := c.Pages(ctx)
+		if err != nil || !has(pages, target) || done() {
+			return err
+		}
+		if err := c.wait(ctx); err != nil {
+			return err
+		}
+	}
 }
 
 // End asks the browser to end, so that its profile is whole, and kills it if it does

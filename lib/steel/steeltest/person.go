@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 )
 
@@ -46,15 +45,7 @@ func (s *Server) ClosePage(ctx context.Context, at string) error {
 	if err := c.own.Call(ctx, "", "Target.closeTarget", map[string]string{"targetId": id}, nil); err != nil {
 		return err
 	}
-	for {
-		pages, err := c.Pages(ctx)
-		if err != nil || !slices.ContainsFunc(pages, func(p Page) bool { return p.ID == id }) {
-			return err
-		}
-		if err := c.wait(ctx); err != nil {
-			return err
-		}
-	}
+	return c.whileOpen(ctx, id, func() bool { return false })
 }
 
 // CrashPage crashes the renderer of a tab whose address holds at.
@@ -65,15 +56,15 @@ func (s *Server) CrashPage(ctx context.Context, at string) error {
 	if err != nil {
 		return err
 	}
-	session, detach, err := c.attach(ctx, id)
+	d, err := attach(ctx, c.own, id)
 	if err != nil {
 		return err
 	}
-	defer detach()
+	defer d.detach()
 	crashed := make(chan struct{})
-	defer c.own.On(session, "Inspector.targetCrashed", func(json.RawMessage) { close(crashed) })()
-	c.own.Send(session, "Inspector.enable", nil)
-	c.own.Send(session, "Page.crash", nil) // which gives no answer
+	defer c.own.On(d.session, "Inspector.targetCrashed", func(json.RawMessage) { close(crashed) })()
+	d.send("Inspector.enable", nil)
+	d.send("Page.crash", nil) // which gives no answer
 	select {
 	case <-crashed:
 		return nil

@@ -64,19 +64,10 @@ func (c *Chromium) answers(ctx context.Context, id string) bool {
 
 // inTab calls a method of a tab.
 func (c *Chromium) inTab(ctx context.Context, id, method string, params, result any) error {
-	session, detach, err := c.attach(ctx, id)
+	d, err := attach(ctx, c.own, id)
 	if err != nil {
 		return err
 	}
-	defer detach()
-	return c.own.Call(ctx, session, method, params, result)
-}
-
-// attach attaches to a tab, by the connection that is not counted.
-func (c *Chromium) attach(ctx context.Context, id string) (session string, detach func(), err error) {
-	var to struct {
-		Session string `json:"sessionId"`
-	}
-	err = c.own.Call(ctx, "", "Target.attachToTarget", map[string]any{"targetId": id, "flatten": true}, &to)
-	return to.Session, func() { c.own.Send("", "Target.detachFromTarget", map[string]string{"sessionId": to.Session}) }, err
+	defer d.detach()
+	return d.call(ctx, method, params, result)
 }

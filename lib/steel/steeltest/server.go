@@ -42,7 +42,8 @@ type Server struct {
 	ids      int
 	browser  *browser // nil: the server has none
 	frames   []Frame
-	opened   int // how many sockets were
+	opened   int    // how many sockets were
+	kept     []byte // what the cloud's last answer points to
 	done     chan struct{}
 	sockets  sync.WaitGroup
 }
@@ -81,12 +82,14 @@ func (s *Server) Close() {
 //	frame-delay  how long each message of a socket is on its way
 //	create       "lost": done, and no answer; "never": no answer and not done; "fails": 500
 //	             and a ghost; "other": another id; "hang": no answer until the end
-//	             (a release waits for every tab to answer, whatever the knobs say)
 //	release      "fails": 500, and it is over; "stuck": 500, and it is not; "hang"
-//	load         a message with which scrape and screenshot fail
+//	load         a message with which scrape, screenshot and pdf fail
+//	load-limit   how long they wait for a page (30s)
 //	delay        how long a create takes
 //	skew         what is added to the clock
 //	list-fails   the list answers 500 from the next create on
+//
+// Without a knob, a release with a browser hangs while any of its tabs does not answer.
 func (s *Server) Set(knob, value string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -183,13 +186,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		s.exclusively("release", func() { s.release(w, r, id) })
 	case path == "/v1/health":
 		reply(w, 200, map[string]any{"status": "ok"}) // also without a browser
-	case path == "/v1/scrape" && r.Method == "POST":
-		s.scrape(w, body)
-	case path == "/v1/screenshot" && r.Method == "POST":
-		s.screenshot(w, body)
+	case slices.Contains(oneShots, path) && r.Method == "POST":
+		s.oneShot(w, r, path, body)
 	case path == "/result":
-		w.Header().Set("Content-Type", "image/jpeg")
-		w.Write(jpegPicture())
+		s.result(w)
 	case path == "/ui":
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprint(w, "<title>Steel</title>")
