@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"kxm/lib/cdp"
 )
 
 // browser is the Chromium behind a server. It has one profile, which outlives each
@@ -24,7 +26,8 @@ type browser struct {
 	mu      sync.Mutex
 	running *Chromium // nil while there is none
 	config  config
-	first   string // its first page, which the server drives
+	feed    *cdp.Conn // tells the log what happens in it
+	first   string    // its first page, which the server drives
 }
 
 // config is what of a create's body needs a Chromium of its own.
@@ -99,15 +102,20 @@ func (b *browser) start(ctx context.Context, c config) (*Chromium, error) {
 		return nil, err
 	}
 	pages, err := running.Pages(ctx)
+	var feed *cdp.Conn
+	if err == nil {
+		feed, err = b.server.startFeed(ctx, running)
+	}
 	if err != nil {
 		running.Kill()
 		return nil, err
 	}
 	b.mu.Lock()
-	b.running, b.config, b.first = running, c, pages[0].ID
+	b.running, b.config, b.feed, b.first = running, c, feed, pages[0].ID
 	b.mu.Unlock()
 	b.watches.Go(func() {
 		<-running.Done
+		feed.Close()
 		b.relaunch(running)
 	})
 	return running, nil

@@ -33,6 +33,7 @@ type Server struct {
 	record
 	http *httptest.Server
 	now  func() time.Time
+	log  ring
 
 	mu       sync.Mutex
 	knobs    map[string]string
@@ -86,11 +87,15 @@ func (s *Server) Close() {
 //	load         a message with which scrape, screenshot and pdf fail
 //	load-limit   how long they wait for a page (30s)
 //	delay        how long a create takes
+//	recording    at each turn, so many recording events go into the log (1000 fill it)
 //	skew         what is added to the clock
 //	list-fails   the list answers 500 from the next create on
 //
 // Without a knob, a release with a browser hangs while any of its tabs does not answer.
 func (s *Server) Set(knob, value string) {
+	if knob == "recording" {
+		s.log.record(atoi(value), s.time())
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.knobs[knob] = value
@@ -188,6 +193,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		reply(w, 200, map[string]any{"status": "ok"}) // also without a browser
 	case slices.Contains(oneShots, path) && r.Method == "POST":
 		s.oneShot(w, r, path, body)
+	case path == "/v1/logs/query" && s.knob("mode") != "cloud":
+		s.logs(w, r)
 	case path == "/result":
 		s.result(w)
 	case path == "/ui":
