@@ -238,9 +238,17 @@ func (b *browser) close() {
 	}
 	b.changing.Unlock()
 	b.watches.Wait()
-	// Those that were killed may take a moment to end, and write until then.
+	removeHome(b.home)
+}
+
+// removeHome removes the folder of a Chromium that was killed; "" is none. Its processes
+// may take a moment to end, and write until then.
+func removeHome(home string) {
+	if home == "" {
+		return
+	}
 	for range 100 {
-		if os.RemoveAll(b.home) == nil {
+		if os.RemoveAll(home) == nil {
 			return
 		}
 		time.Sleep(pollTime)

@@ -1,8 +1,10 @@
-// Package steeltest owns a Steel server for tests: the REST calls about sessions with
-// every odd behaviour of the open-source server, and knobs for what can go wrong.
+// Package steeltest owns a Steel server for tests, with every odd behaviour of the
+// open-source one and knobs for what can go wrong; Chromium behind it; a web site; and
+// somebody to sit in front of it.
 //
-// Start with [New]. It listens on this computer alone, has no browser, and keeps every
-// request for the test to look at. It is linked into no binary.
+// Start with [New]. The server listens on this computer alone, has no browser before
+// [Server.StartBrowser], and keeps every request for the test to look at. [NewSite] is
+// the web site and a [Person] who uses it. Nothing of it is linked into a binary.
 package steeltest
 
 import (
@@ -174,17 +176,25 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if s.refused(w, r) {
 		return
 	}
+	path := strings.TrimPrefix(r.URL.Path, "/prefix")
 	if isSocket(r) {
-		s.socket(w, r)
+		if path == castPath {
+			s.cast(w, r)
+		} else {
+			s.socket(w, r)
+		}
 		return
 	}
-	path := strings.TrimPrefix(r.URL.Path, "/prefix")
 	id, release := strings.CutSuffix(strings.TrimPrefix(path, "/v1/sessions/"), "/release")
 	switch {
 	case path == "/v1/sessions" && r.Method == "GET":
 		s.list(w, r)
 	case path == "/v1/sessions" && r.Method == "POST":
 		s.exclusively("create", func() { s.create(w, r, body) })
+	case path == viewerPath:
+		s.viewer(w)
+	case path == inspectorPath:
+		s.inspector(w, r)
 	case strings.HasPrefix(path, "/v1/sessions/") && r.Method == "GET":
 		s.show(w, id)
 	case strings.HasPrefix(path, "/v1/sessions/") && release && r.Method == "POST":
@@ -205,9 +215,12 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// publicPaths need no key: what a person looks at, and what the cloud's answers point to.
+var publicPaths = []string{"/ui", "/result", viewerPath, castPath, inspectorPath}
+
 // refused answers for the knobs that concern every call.
 func (s *Server) refused(w http.ResponseWriter, r *http.Request) bool {
-	public := r.URL.Path == "/ui" || r.URL.Path == "/result"
+	public := slices.Contains(publicPaths, strings.TrimPrefix(r.URL.Path, "/prefix"))
 	if key := s.knob("key"); key != "" && !public {
 		switch given := s.keyOf(r); given {
 		case "":
