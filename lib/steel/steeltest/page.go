@@ -29,6 +29,7 @@ type oneShotAsk struct {
 // oneShot answers them: with a browser as its page is, and else with the same for every
 // page. They drive the page of the live session, and navigate it away.
 func (s *Server) oneShot(w http.ResponseWriter, r *http.Request, path string, body []byte) {
+	s.delay("delay-scrape")
 	var ask oneShotAsk
 	if json.Unmarshal(body, &ask) != nil {
 		return

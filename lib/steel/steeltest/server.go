@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -83,12 +82,14 @@ func (s *Server) Close() {
 //	host         "forwarded": a proxy in front of Chromium leaves the Host as it is
 //	browser      "none": sockets are dropped, and what dies is not replaced
 //	frame-delay  how long each message of a socket is on its way
+//	drop-after   drop a socket at the message that follows so many of its client's
 //	create       "lost": done, and no answer; "never": no answer and not done; "fails": 500
 //	             and a ghost; "other": another id; "hang": no answer until the end
 //	release      "fails": 500, and it is over; "stuck": 500, and it is not; "hang"
 //	load         a message with which scrape, screenshot and pdf fail
 //	load-limit   how long they wait for a page (30s)
 //	delay        how long a create takes
+//	delay-list, delay-release, delay-scrape  how long the list takes, a release, and scrape, screenshot or pdf
 //	recording    at each turn, so many recording events go into the log (1000 fill it)
 //	skew         what is added to the clock
 //	list-fails   the list answers 500 from the next create on
@@ -215,79 +216,6 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// publicPaths need no key: what a person looks at, and what the cloud's answers point to.
-var publicPaths = []string{"/ui", "/result", viewerPath, castPath, inspectorPath}
-
-// refused answers for the knobs that concern every call.
-func (s *Server) refused(w http.ResponseWriter, r *http.Request) bool {
-	public := slices.Contains(publicPaths, strings.TrimPrefix(r.URL.Path, "/prefix"))
-	if key := s.knob("key"); key != "" && !public {
-		switch given := s.keyOf(r); given {
-		case "":
-			reply(w, 401, map[string]any{"message": "no key"})
-			return true
-		case key:
-		default:
-			reply(w, 403, map[string]any{"message": "wrong key " + given})
-			return true
-		}
-	}
-	if status := s.knob("status"); status != "" {
-		w.Header().Set("Retry-After", "7")
-		w.WriteHeader(atoi(status))
-		fmt.Fprint(w, or(s.knob("body"), `{"message":"out of order"}`))
-		return true
-	}
-	switch s.knob("answer") {
-	case "html":
-		w.Header().Set("Content-Type", "text/html")
-		fmt.Fprint(w, "<html><head><title>Welcome to\n <b>nginx\x1b[1m</title></head></html>")
-	case "broken":
-		fmt.Fprint(w, `{"sessions":[{"id":"a",`)
-	case "nolist":
-		fmt.Fprint(w, `{"sessions":[{"id":7,"status":"live"}]}`)
-	case "large":
-		chunk := strings.Repeat(" ", 1<<20)
-		for range 17 {
-			fmt.Fprint(w, chunk)
-		}
-	case "hang":
-		s.hang(r)
-	case "drop":
-		panic(http.ErrAbortHandler)
-	case "redirect":
-		w.Header().Set("Location", "https://elsewhere.example.com/v1?x="+url.QueryEscape(r.Header.Get("steel-api-key")))
-		w.WriteHeader(302)
-	default:
-		return false
-	}
-	return true
-}
-
-// keyOf returns the key of a request: calls have it in a header, sockets there or in
-// the query, and those of the cloud in the query.
-func (s *Server) keyOf(r *http.Request) string {
-	header, query := or(r.Header.Get("steel-api-key"), r.Header.Get("x-steel-api-key")), r.URL.Query().Get("apiKey")
-	if !isSocket(r) {
-		return header
-	}
-	switch where := s.knob("cdp"); {
-	case where == "query" || s.knob("mode") == "cloud":
-		return query
-	case where == "header":
-		return header
-	}
-	return or(header, query)
-}
-
-func (s *Server) hang(r *http.Request) {
-	select {
-	case <-s.done:
-	case <-r.Context().Done():
-	}
-	panic(http.ErrAbortHandler)
-}
-
 // exclusively notes calls that overlap, which can end a real server.
 func (s *Server) exclusively(what string, do func()) {
 	s.mu.Lock()
@@ -318,8 +246,7 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request, body []byte) {
 		reply(w, 500, map[string]any{"success": false, "message": "Unexpected token in JSON"})
 		return
 	}
-	delay, _ := time.ParseDuration(s.knob("delay"))
-	time.Sleep(delay)
+	s.delay("delay")
 	knob, at := s.knob("create"), s.time()
 	switch knob {
 	case "never":
@@ -351,6 +278,7 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request, body []byte) {
 // release ends whatever is current, whichever id it is told, and starts another Chromium;
 // in the cloud it ends that id.
 func (s *Server) release(w http.ResponseWriter, r *http.Request, id string) {
+	s.delay("delay-release")
 	knob := s.knob("release")
 	switch knob {
 	case "hang":
@@ -397,6 +325,7 @@ func (s *Server) view(v *Session) map[string]any {
 
 // list is [current or idle, past…]; in the cloud, pages of two.
 func (s *Server) list(w http.ResponseWriter, r *http.Request) {
+	s.delay("delay-list")
 	s.mu.Lock()
 	all := slices.Clone(s.sessions)
 	cloud := s.knobs["mode"] == "cloud"

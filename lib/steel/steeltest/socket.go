@@ -141,12 +141,12 @@ type late struct {
 }
 
 // carry passes messages one way. The knob "frame-delay" makes the way longer and not
-// narrower: several messages are on it at a time.
+// narrower: several messages are on it at a time. The knob "drop-after" ends it.
 func (s *Server) carry(ctx context.Context, n int, from, to *cdp.Socket, toBrowser bool) {
 	queue := make(chan late, 64)
 	go func() {
 		defer close(queue)
-		for {
+		for passed := 0; ; passed++ {
 			message, err := from.Read(ctx)
 			if err != nil {
 				return
@@ -157,6 +157,9 @@ func (s *Server) carry(ctx context.Context, n int, from, to *cdp.Socket, toBrows
 			}
 			if toBrowser {
 				s.noteFrame(n, true, message)
+				if last := s.knob("drop-after"); last != "" && passed >= atoi(last) {
+					return
+				}
 			}
 			select {
 			case queue <- l:
