@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -36,8 +37,9 @@ var fakes sync.Map
 // double is a script's server, and its site if it has one.
 type double struct {
 	*steeltest.Server
-	site *steeltest.Site
-	mark int // how many sockets there were at the last mark
+	site   *steeltest.Site
+	mark   int               // how many sockets there were at the last mark
+	person *steeltest.Person // somebody who sits at a viewer
 }
 
 // fake is the scripts' command for a Steel server:
@@ -53,6 +55,11 @@ type double struct {
 //	fake mark                 count sockets from here
 //	fake sockets N            want clients to have opened so many sockets since the last mark
 //	fake person AT SCRIPT     run a script in the tab whose address holds AT, as a person at the viewer would act
+//	fake view URL             let somebody sit at the viewer with this address, in a Chromium of their own
+//	fake click CSS            let them click on an element, once it is there; without a viewer on the first page itself
+//	fake type TEXT            let them press keys where the focus is
+//	fake awaits EXPR          wait until an expression is true in their tab
+//	fake visited METHOD PATH N  want the site to have had so many requests
 //	fake tab URL              open a tab, as a person would
 //	fake close AT             close the tab whose address holds AT, as a person would
 //	fake stuck AT             wait until the tab whose address holds AT does not answer
@@ -113,6 +120,12 @@ func fake(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	case "person":
 		ts.Check(s.Person(context.Background(), args[1], args[2]))
+	case "view", "click", "type", "awaits":
+		s.act(ts, args[0], args[1])
+	case "visited":
+		if got := s.site.Count(args[1], args[2]); strconv.Itoa(got) != args[3] {
+			ts.Fatalf("%d visits %s %s, want %s", got, args[1], args[2], args[3])
+		}
 	case "tab":
 		ts.Check(s.OpenPage(context.Background(), args[1]))
 	case "close":
@@ -129,6 +142,32 @@ func fake(ts *testscript.TestScript, neg bool, args []string) {
 	default:
 		ts.Fatalf("fake: unknown verb %s", args[0])
 	}
+}
+
+// handTime is how long anything that a person does may take on a busy computer.
+const handTime = time.Minute
+
+// act lets somebody use mouse and keys: at their viewer if they have one, else beside the
+// browser, where each time is another one.
+func (s *double) act(ts *testscript.TestScript, verb, what string) {
+	ctx, cancel := context.WithTimeout(context.Background(), handTime)
+	defer cancel()
+	if verb == "view" {
+		p, err := s.Viewer(ctx, steeltest.ChromiumOf(os.Getenv), what)
+		ts.Check(err)
+		s.person = p
+		ts.Defer(p.Close)
+		return
+	}
+	p := s.person
+	if p == nil {
+		var err error
+		p, err = s.Beside(ctx, "")
+		ts.Check(err)
+		defer p.Close()
+	}
+	do := map[string]func(context.Context, string) error{"click": p.Click, "type": p.Type, "awaits": p.Until}
+	ts.Check(do[verb](ctx, what))
 }
 
 // start starts a script's server, which ends with the script.
