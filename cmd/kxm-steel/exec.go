@@ -32,7 +32,7 @@ func (*execCmd) PassesStatusOf() string {
 func (*execCmd) Help() string {
 	return `CMD controls the session for as long as it runs: every other verb about its page, also inside of CMD, ends with steel_session_busy. Streams, arguments and exit status are CMD's own; a failure before it starts is told by a line of kxm-steel on standard error. At the session's deadline CMD and what it started are ended (TERM, 5 s, KILL).
 
-In CMD's environment are KXM_STEEL_CDP_URL (the address of a relay on this computer, which needs no key and ends with CMD), KXM_STEEL_CDP_HTTP (the same, for clients that look for /json/version), KXM_STEEL_SESSION and KXM_STEEL_TARGET (the tab, as the protocol names it). STEEL_API_KEY, KXM_STEEL_KEY_COMMAND and any other variable that holds the key are not. Closing the browser closes the connection only: the session goes on.
+In CMD's environment are KXM_STEEL_CDP_URL (the address of a relay on this computer, which needs no key and ends with CMD), KXM_STEEL_CDP_HTTP (the same, for clients that look for /json/version below it; Puppeteer's browserURL drops the path and finds nothing), KXM_STEEL_SESSION and KXM_STEEL_TARGET (the tab, as the protocol names it). STEEL_API_KEY, KXM_STEEL_KEY_COMMAND and any other variable that holds the key are not. Closing the browser closes the connection only: the session goes on.
 
   kxm-steel exec -- node test.mjs
       Playwright: chromium.connectOverCDP(process.env.KXM_STEEL_CDP_URL)
