@@ -39,6 +39,8 @@ type grammar struct {
 	Hover  hoverCmd  `cmd:"" help:"Move the mouse to an element."`
 	Scroll scrollCmd `cmd:"" help:"Bring an element into sight, or scroll the page."`
 
+	Console  consoleCmd  `cmd:"" help:"Print what the page said on its console, one message a line."`
+	Network  networkCmd  `cmd:"" help:"Print what the page asked for, one request a line."`
 	Snapshot snapshotCmd `cmd:"" help:"Print the page as lines of text, with references to its elements."`
 	Shot     shotCmd     `cmd:"" help:"Write a picture of the tab."`
 	PDF      pdfCmd      `cmd:"" name:"pdf" help:"Write the tab as a PDF document."`

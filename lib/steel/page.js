@@ -30,5 +30,15 @@
     return true;
   };
 
-  return { where, ready, open, describe, piece, scroll };
+  // The requests of the document, as it remembers them for measuring.
+  const requests = (most) => {
+    if (typeof performance?.getEntriesByType !== "function") return { supported: false, requests: [] };
+    const all = [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")];
+    return {
+      supported: true,
+      requests: all.slice(-most).map((e) => ({ at: performance.timeOrigin + e.startTime, url: e.name, type: e.initiatorType, status: e.responseStatus ?? 0 })),
+    };
+  };
+
+  return { where, ready, open, describe, piece, scroll, requests };
 })()
