@@ -30,6 +30,7 @@ type Action struct {
 	Dialogs     []Dialog    `json:"dialogs,omitempty"`
 	NewTabs     []NewTab    `json:"newTabs,omitempty"`
 	Download    *Download   `json:"download,omitempty"`
+	Cookies     *int        `json:"cookies,omitempty"` // how many were cleared
 	Warnings    []string    `json:"warnings,omitempty"`
 }
 

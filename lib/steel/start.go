@@ -25,7 +25,8 @@ type StartOptions struct {
 	Wait       time.Duration // for the server to become free
 	Replace    string        // the id of the live session that may be released for it
 
-	KeepProfile bool // what earlier sessions left in the browser stays
+	KeepProfile bool          // what earlier sessions left in the browser stays
+	Context     *SavedContext // is loaded; nil: none
 }
 
 // Started is the answer to a start and to an adoption.
@@ -285,7 +286,7 @@ func (s *Service) create(ctx context.Context, r *Record, body *Creation, o *Star
 }
 
 // furnish makes a session that has just begun ready: it looks for the browser, wipes
-// what earlier sessions left there, and records the first tab.
+// what earlier sessions left there, records the first tab, and loads a context.
 func (s *Service) furnish(ctx context.Context, r *Record, o *StartOptions) (*Started, error) {
 	conn, err := s.reach(ctx, r.ID)
 	if err != nil {
@@ -304,6 +305,11 @@ func (s *Service) furnish(ctx context.Context, r *Record, o *StartOptions) (*Sta
 		return nil, s.transport(ctx, r, err)
 	}
 	r.take(first)
+	if o.Context != nil {
+		if err := s.loadInto(ctx, conn, r, o.Context); err != nil {
+			return nil, s.transport(ctx, r, err)
+		}
+	}
 	r.Phase = Open
 	if err := s.Store.Write(r); err != nil {
 		return nil, err
