@@ -41,18 +41,28 @@ func destination(s *cli.Session, what string) (string, error) {
 // save writes data to a destination and tells of it; "-" is standard output, which then
 // holds nothing else.
 func (d *desk) save(to string, data []byte, told *file) error {
+	f, err := d.fill(to, data)
+	if f == nil || err != nil {
+		return err
+	}
+	return d.keep(f, to, told)
+}
+
+// fill begins a file that holds data. It returns nil for standard output, which has the
+// data then.
+func (d *desk) fill(to string, data []byte) (*private, error) {
 	if to == "-" {
 		d.session.Write(data)
-		return nil
+		return nil, nil
 	}
 	f, err := createPrivate(d.session.Path(to))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if _, err := f.Write(data); err != nil {
-		return errors.Join(err, f.abandon())
+		return nil, errors.Join(err, f.abandon())
 	}
-	return d.keep(f, to, told)
+	return f, nil
 }
 
 // keep puts a file into its place and tells of it.

@@ -47,6 +47,8 @@ type grammar struct {
 	Download downloadCmd `cmd:"" help:"Write a file, read with the tab's cookies."`
 
 	Tab      tabCmd      `cmd:"" help:"List, open, choose and close tabs."`
+	Cookies  cookiesCmd  `cmd:"" help:"List and remove cookies."`
+	Context  contextCmd  `cmd:"" help:"Keep a signed-in state in a file, and load it again."`
 	Dialog   dialogCmd   `cmd:"" help:"Say how dialogs of pages are answered, and print the last ones."`
 	Recover  recoverCmd  `cmd:"" help:"Close tabs that are stuck, revive crashed ones, and see to it that one works."`
 	Takeover takeoverCmd `cmd:"" help:"Hand the tab to a person for a login, a code or a consent, and take it back."`

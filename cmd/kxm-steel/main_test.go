@@ -39,6 +39,7 @@ type double struct {
 	*steeltest.Server
 	site   *steeltest.Site
 	mark   int               // how many sockets there were at the last mark
+	visits int               // how many requests the site had had then
 	person *steeltest.Person // somebody who sits at a viewer
 }
 
@@ -52,7 +53,7 @@ type double struct {
 //	fake count METHOD PATH N  want so many requests
 //	fake hides TEXT           want no address or body of a request to hold the text
 //	fake frames METHOD N      want clients to have called a method so many times
-//	fake mark                 count sockets from here
+//	fake mark                 count sockets, and requests of the site, from here
 //	fake sockets N            want clients to have opened so many sockets since the last mark
 //	fake person AT SCRIPT     run a script in the tab whose address holds AT, as a person at the viewer would act
 //	fake view URL             let somebody sit at the viewer with this address, in a Chromium of their own
@@ -60,6 +61,7 @@ type double struct {
 //	fake type TEXT            let them press keys where the focus is
 //	fake awaits EXPR          wait until an expression is true in their tab
 //	fake visited METHOD PATH N  want the site to have had so many requests
+//	fake unvisited            want the site to have had none since the last mark
 //	fake tab URL              open a tab, as a person would
 //	fake close AT             close the tab whose address holds AT, as a person would
 //	fake stuck AT             wait until the tab whose address holds AT does not answer
@@ -108,12 +110,19 @@ func fake(ts *testscript.TestScript, neg bool, args []string) {
 		s.site = steeltest.NewSite()
 		ts.Setenv("SITE", s.site.URL)
 		ts.Setenv("SITE2", s.site.Other)
+	case "unvisited":
+		if got := s.site.Requests()[s.visits:]; len(got) > 0 {
+			ts.Fatalf("the site had %d requests, such as %s %s", len(got), got[0].Method, got[0].Path)
+		}
 	case "frames":
 		if got := s.Calls(args[1]); strconv.Itoa(got) != args[2] {
 			ts.Fatalf("%d calls of %s, want %s", got, args[1], args[2])
 		}
 	case "mark":
 		s.mark = s.Sockets()
+		if s.site != nil {
+			s.visits = len(s.site.Requests())
+		}
 	case "sockets":
 		if got := s.Sockets() - s.mark; strconv.Itoa(got) != args[1] {
 			ts.Fatalf("%d sockets, want %s", got, args[1])

@@ -26,6 +26,7 @@ type startCmd struct {
 	Timezone     string     `placeholder:"Z" help:"The browser's time zone, such as Europe/Berlin."`
 	BlockAds     bool       `help:"Block advertisements."`
 	ProxyFromEnv string     `placeholder:"NAME" help:"Environment variable that holds the address of a proxy for the browser; it is a secret."`
+	Context      string     `placeholder:"FILE" help:"Set cookies and local storage from what context save wrote; - reads it from standard input."`
 	KeepProfile  bool       `help:"Leave what earlier sessions left in the browser: cookies, storage, tabs."`
 	Wait         duration   `placeholder:"D" help:"Wait so long for the server to become free."`
 	Replace      string     `placeholder:"ID" help:"Release the live session first if it has exactly this id and no person holds it."`
@@ -40,11 +41,19 @@ func (*startCmd) Help() string {
 // Codes names what the command can end with.
 func (*startCmd) Codes() []fault.Code {
 	return changingCodes(browserCodes(fault.SteelUsage, fault.SteelEndpointInUse, fault.SteelHumanInControl, fault.SteelCreateFailed, fault.SteelIDMismatch,
-		fault.SteelReleaseFailed, fault.SteelWipeIncomplete)...)
+		fault.SteelReleaseFailed, fault.SteelWipeIncomplete, fault.SteelBadContext, fault.SteelNavigationFailed, fault.SteelNavigationTimeout,
+		fault.SteelTabLost, fault.SteelTabStuck, fault.SteelTabCrashed, fault.SteelTimeout)...)
 }
 
 // Run prints the session.
 func (c *startCmd) Run(s *cli.Session) error {
+	var saved *steel.SavedContext
+	if c.Context != "" {
+		var err error
+		if saved, err = readContext(s, c.Context); err != nil {
+			return err
+		}
+	}
 	d, err := open(s, c.LockWait, !c.DryRun)
 	if err != nil {
 		return err
@@ -52,7 +61,7 @@ func (c *startCmd) Run(s *cli.Session) error {
 	defer d.Store.Close()
 	o := &steel.StartOptions{
 		Name: c.Name, Timeout: time.Duration(c.Timeout), Dimensions: c.Dimensions.value, UserAgent: c.UserAgent, Timezone: c.Timezone,
-		BlockAds: c.BlockAds, Wait: time.Duration(c.Wait), Replace: c.Replace, KeepProfile: c.KeepProfile,
+		BlockAds: c.BlockAds, Wait: time.Duration(c.Wait), Replace: c.Replace, KeepProfile: c.KeepProfile, Context: saved,
 	}
 	if c.ProxyFromEnv != "" {
 		if o.ProxyURL = s.Getenv(c.ProxyFromEnv); o.ProxyURL == "" {
