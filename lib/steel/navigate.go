@@ -213,19 +213,11 @@ func (p *Page) Back(ctx context.Context, o Navigation) (*Action, error) {
 }
 
 // arriveBack is arrive for history: what comes may be a move within the document, which
-// has no loader of its own, or a document from the cache, which has no new moments.
+// has no loader of its own.
 func (p *Page) arriveBack(ctx context.Context, done *Action, o Navigation) error {
 	seen, ok := p.watch.until(ctx, domTime, func(s sight) bool { return s.crashed || s.arrived > p.before.arrived })
 	if !ok || seen.loader == p.before.loader {
 		return p.report(ctx, done)
 	}
-	o2 := o
-	var ready string
-	if err := p.ask(ctx, p.tab.TargetID, "ready", nil, &ready); err != nil {
-		return err
-	}
-	if ready == "complete" {
-		o2.Until = UntilNone
-	}
-	return p.arrive(ctx, done, "", o2)
+	return p.arrive(ctx, done, "", o)
 }

@@ -5,7 +5,6 @@
   // From the prototype: elements of such names hide the document's own.
   const own = (name) => Object.getOwnPropertyDescriptor(Document.prototype, name).get.call(document);
   const where = () => ({ url: location.href, title: own("title") });
-  const ready = () => own("readyState");
   // A file that the page has: its blob, what is to be said of it, and a piece in base64.
   const open = (url) => fetch(url).then((answer) => answer.blob());
   const describe = (blob) => ({ size: blob.size, type: blob.type });
@@ -40,5 +39,5 @@
     };
   };
 
-  return { where, ready, open, describe, piece, scroll, requests };
+  return { where, open, describe, piece, scroll, requests };
 })()

@@ -83,6 +83,9 @@ func watchTab(conn *cdp.Conn, session, target string) *watch {
 			w.arrived++
 			w.askedThen = w.asked
 			w.become(e.Frame.LoaderID)
+			if e.Type == fromCache { // it had its moments when it was put there, and has none again
+				w.moments = map[string]bool{momentDOM: true, momentLoad: true, momentIdle: true}
+			}
 		}
 	})
 	on("Page.navigatedWithinDocument", func(e *event) {
@@ -112,6 +115,10 @@ func watchTab(conn *cdp.Conn, session, target string) *watch {
 	})
 	return w
 }
+
+// fromCache is the type of a navigation to a document that was put away as it was, for
+// the way back.
+const fromCache = "BackForwardCacheRestore"
 
 // event is what the events that are watched carry.
 type event struct {
