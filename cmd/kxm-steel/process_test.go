@@ -6,9 +6,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -24,6 +26,25 @@ import (
 type client struct {
 	server *steeltest.Server
 	env    []string
+	dir    string // where they run; default: here
+	stdin  string
+}
+
+// with is the client whose programs have a variable more.
+func (c *client) with(variable string) *client {
+	other := *c
+	other.env = append(slices.Clip(c.env), variable)
+	return &other
+}
+
+// get returns a variable.
+func (c *client) get(name string) string {
+	for _, kv := range slices.Backward(c.env) {
+		if value, ok := strings.CutPrefix(kv, name+"="); ok {
+			return value
+		}
+	}
+	return ""
 }
 
 func newClient(t *testing.T, env ...string) *client {
@@ -36,7 +57,7 @@ func newClient(t *testing.T, env ...string) *client {
 		server.Close()
 	})
 	all := append(kxmtest.GitEnv(t.TempDir()), "STEEL_API_URL="+server.URL, "KXM_STEEL_STATE="+filepath.Join(t.TempDir(), "state"))
-	return &client{server, append(all, env...)}
+	return &client{server: server, env: append(all, env...)}
 }
 
 // ended is what came of a program.
@@ -50,7 +71,7 @@ type ended struct {
 func (c *client) start(t *testing.T, args ...string) (*exec.Cmd, func() ended) {
 	t.Helper()
 	cmd := exec.Command("kxm-steel-alone", args...)
-	cmd.Env = c.env
+	cmd.Env, cmd.Dir, cmd.Stdin = c.env, c.dir, strings.NewReader(c.stdin)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Start(); err != nil {
@@ -240,4 +261,43 @@ func TestTheKeyIsInNoArgument(t *testing.T) {
 	if _, err := os.Stat(mark); err != nil {
 		t.Error("the key command did not run")
 	}
+}
+
+// Of two programs that press a button at once each presses it, one after the other, or
+// says that the session is in use.
+func TestTwoClicksOnOneSession(t *testing.T) {
+	w := newWorld(t)
+	w.bring(t, &example{page: "/buttons"})
+	w.must(t, "eval presses=0,document.addEventListener('click',()=>presses++),1")
+	pressed := 0
+	for range 10 {
+		var results [2]ended
+		var both sync.WaitGroup
+		for i := range results {
+			_, wait := w.start(t, "click", "text=Plain")
+			both.Go(func() { results[i] = wait() })
+		}
+		both.Wait()
+		for _, e := range results {
+			switch {
+			case e.status == 0 && strings.Contains(e.stdout, `"action":"click"`):
+				pressed++
+			case e.status == 5 && strings.Contains(e.stderr, "[steel_session_busy]"):
+			default:
+				t.Fatalf("%+v", e)
+			}
+		}
+	}
+	if e := w.must(t, "eval presses"); !strings.Contains(e.stdout, fmt.Sprintf(`"value":%d}`, pressed)) || pressed < 10 {
+		t.Errorf("%d presses, and the page says %s", pressed, e.stdout)
+	}
+	// No two sockets at a time: each is silent once the next one speaks.
+	last := 0
+	for _, f := range w.server.Frames() {
+		if f.ToBrowser && f.Socket < last {
+			t.Fatalf("socket %d goes on after socket %d has begun", f.Socket, last)
+		}
+		last = max(last, f.Socket)
+	}
+	w.end(t)
 }

@@ -45,6 +45,7 @@ type Server struct {
 	browser  *browser // nil: the server has none
 	frames   []Frame
 	opened   int    // how many sockets were
+	open     int    // how many are
 	kept     []byte // what the cloud's last answer points to
 	done     chan struct{}
 	sockets  sync.WaitGroup

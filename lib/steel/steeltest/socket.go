@@ -52,6 +52,13 @@ func (s *Server) Sockets() int {
 	return s.opened
 }
 
+// Open returns how many sockets that clients opened are still open.
+func (s *Server) Open() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.open
+}
+
 // hostMessage is what Chromium says to a name that it does not know.
 const hostMessage = "Host header is specified and is not an IP address or localhost."
 
@@ -107,9 +114,13 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 	defer down.Drop()
 	s.mu.Lock()
 	s.opened++
+	s.open++
 	n := s.opened
 	s.mu.Unlock()
 	s.forward(n, down, up)
+	s.mu.Lock()
+	s.open--
+	s.mu.Unlock()
 }
 
 // cloudSocket refuses a socket of the cloud that is not at the root, for a session that
