@@ -35,6 +35,10 @@ type grammar struct {
 	Get     getCmd     `cmd:"" help:"Print one thing about the page or an element."`
 	Wait    waitCmd    `cmd:"" help:"Wait until the page is as named."`
 
+	Fill  fillCmd  `cmd:"" help:"Replace what a field holds."`
+	Type  typeCmd  `cmd:"" help:"Type a text by keys."`
+	Press pressCmd `cmd:"" help:"Press a key."`
+
 	Click  clickCmd  `cmd:"" help:"Press an element."`
 	Hover  hoverCmd  `cmd:"" help:"Move the mouse to an element."`
 	Scroll scrollCmd `cmd:"" help:"Bring an element into sight, or scroll the page."`

@@ -23,7 +23,8 @@ type onTab struct {
 	Timeout  duration `placeholder:"D" help:"How long the command may take: 10s, or 30s where a page is loaded."`
 	OnDialog string   `placeholder:"HOW" help:"Answer the page's dialogs otherwise: accept, dismiss, text-from-stdin or text-from-env=NAME."`
 
-	aim steel.Aim // of a verb about one element
+	aim    steel.Aim         // of a verb about one element
+	before func(*desk) error // reads what the command gives to the page, ahead of any traffic
 }
 
 // attachingCodes are how a verb about a page can end.
@@ -45,6 +46,11 @@ func (t *onTab) run(s *cli.Session, verb string, reads bool, act func(context.Co
 		return err
 	}
 	a.Verb, a.Reads = verb, reads
+	if t.before != nil {
+		if err := t.before(d); err != nil {
+			return err
+		}
+	}
 	return interruptible(s, func(ctx context.Context) error {
 		return d.OnPage(ctx, a, func(ctx context.Context, p *steel.Page) error { return act(ctx, d, p) })
 	})

@@ -75,7 +75,9 @@ func (p *Page) report(ctx context.Context, a *Action) error {
 	if err := list.Wait(ctx, &now); err != nil {
 		return err
 	}
-	a.URL, a.Title = PrintedURL(at.URL), clean(at.Title, maxMessage)
+	// What was typed goes before anything is cut: the rest of it would stay.
+	mask := p.service.Secrets.Mask
+	a.URL, a.Title = PrintedURL(mask(at.URL)), clean(mask(at.Title), maxMessage)
 	seen, _ := p.watch.look()
 	a.Navigated = a.Navigated || seen.arrived > p.before.arrived
 	if seen.loader != p.before.loader {
@@ -83,7 +85,7 @@ func (p *Page) report(ctx context.Context, a *Action) error {
 	}
 	a.Dialogs = p.Dialogs()
 	if d := seen.download; d != nil {
-		a.Download = &Download{PrintedURL(d.URL), clean(d.FileName, maxMessage)}
+		a.Download = &Download{PrintedURL(mask(d.URL)), clean(mask(d.FileName), maxMessage)}
 	}
 	for _, t := range now.pages() {
 		if !p.has(t.ID) && t.Opener == p.tab.TargetID {

@@ -28,11 +28,18 @@ var locateScript string
 //go:embed reach.js
 var reachScript string
 
+// keysScript adds questions about what is put into fields.
+//
+//go:embed keys.js
+var keysScript string
+
 // elementScript is an expression whose value has a method about elements.
 func elementScript(method string) string {
 	switch method {
 	case "reach", "through", "still", "cover", "isFocused":
 		return "(" + locateScript + ").extended(" + reachScript + ")"
+	case "field", "fillIn", "holds", "focusOn", "list", "choose", "chosenNow", "box", "becomes", "labels", "picker", "addPiece", "giveFiles":
+		return "(" + locateScript + ").extended(" + keysScript + ")"
 	}
 	return "(" + locateScript + ")"
 }

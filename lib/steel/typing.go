@@ -1,0 +1,120 @@
+package steel
+
+import (
+	"context"
+	"time"
+
+	"kxm/lib/cdp"
+	"kxm/lib/fault"
+)
+
+// focusTime is how long a frame of another process is waited for until it has the focus.
+const focusTime = time.Second
+
+// typedAtOnce is how many characters are sent before their answers are waited for.
+const typedAtOnce = 32
+
+// Type gives an element the focus and types a text by keys. What no key writes is put in
+// as an input method does.
+func (p *Page) Type(ctx context.Context, a Aim, c Choice, typed Typed) (*Action, error) {
+	e, h, err := p.focus(ctx, a, c, typed)
+	if err != nil {
+		return nil, err
+	}
+	var sent []*cdp.Pending
+	written, enter := 0, false
+	for _, r := range typed.Text {
+		if again := enter && r == '\n'; again { // of a line end that is two characters
+			enter = false
+			continue
+		}
+		enter = r == '\r'
+		if k, ok := characterKey(r); ok {
+			sent = append(sent, e.strike(k)...)
+		} else {
+			sent = append(sent, e.Send("Input.insertText", map[string]string{"text": string(r)}))
+		}
+		if written++; written%typedAtOnce == 0 {
+			if err := sentAll(ctx, sent); err != nil {
+				return nil, err
+			}
+			sent = sent[:0]
+		}
+	}
+	if err := sentAll(ctx, sent); err != nil {
+		return nil, err
+	}
+	done := &Action{Action: "type", Target: &h}
+	return done, p.report(ctx, done)
+}
+
+// Press presses a key, in an element if one is meant and else wherever the focus is.
+func (p *Page) Press(ctx context.Context, k Press, a Aim, c Choice) (*Action, error) {
+	done := &Action{Action: "press"}
+	e := &Element{page: p, view: &view{session: p.session, root: p.main}}
+	if a.kind != "" {
+		in, h, err := p.focus(ctx, a, c, Typed{})
+		if err != nil {
+			return nil, err
+		}
+		e, done.Target = in, &h
+	}
+	if err := sentAll(ctx, e.strike(k.stroke)); err != nil {
+		return nil, err
+	}
+	return done, p.report(ctx, done)
+}
+
+// strike sends the events of a key to the process of the element's frame.
+func (e *Element) strike(k stroke) []*cdp.Pending {
+	var sent []*cdp.Pending
+	for _, event := range k.events() {
+		sent = append(sent, e.Send("Input.dispatchKeyEvent", event))
+	}
+	return sent
+}
+
+// focus gives an element the focus. An element that cannot have it is a SteelTargetKind.
+func (p *Page) focus(ctx context.Context, a Aim, c Choice, typed Typed) (*Element, Hit, error) {
+	var f typedField
+	e, h, err := p.inspect(ctx, a, c, "field", nil, &f)
+	if err != nil {
+		return nil, h, err
+	}
+	if typed.Text == "" {
+		f.Fixed = false // a key may do something else there than write
+	}
+	if err := f.takes(h, typed); err != nil {
+		return nil, h, err
+	}
+	// A tab that nobody looks at, and a frame of another process, have no focus to give.
+	p.Send("Emulation.setFocusEmulationEnabled", map[string]bool{"enabled": true})
+	if e.view.session != p.session {
+		e.Send("Emulation.setFocusEmulationEnabled", map[string]bool{"enabled": true})
+	}
+	var has bool
+	if err := e.Ask(ctx, "focusOn", nil, &has); err != nil {
+		return nil, h, err
+	}
+	if !has {
+		return nil, h, fault.New(fault.SteelTargetKind, "%s does not take the focus", h)
+	}
+	return e, h, p.frameFocused(ctx, e)
+}
+
+// frameFocused waits until the frames around an element know that the focus is in them:
+// they are told of it by another process.
+func (p *Page) frameFocused(ctx context.Context, e *Element) error {
+	for v := e.view; v.target != ""; {
+		holder, err := p.owner(ctx, v, v.root)
+		if err != nil {
+			return err
+		}
+		var has bool
+		if err := holder.Ask(ctx, "isFocused", []any{focusTime.Milliseconds()}, &has); err != nil {
+			return err
+		}
+		v = holder.view
+	}
+	return nil
+}
