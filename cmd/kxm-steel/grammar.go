@@ -39,6 +39,10 @@ type grammar struct {
 	Type  typeCmd  `cmd:"" help:"Type a text by keys."`
 	Press pressCmd `cmd:"" help:"Press a key."`
 
+	Select selectCmd `cmd:"" help:"Choose options of a list."`
+	Check  checkCmd  `cmd:"" help:"Turn a checkbox, radio button or switch on or off."`
+	Upload uploadCmd `cmd:"" help:"Give files to the page."`
+
 	Click  clickCmd  `cmd:"" help:"Press an element."`
 	Hover  hoverCmd  `cmd:"" help:"Move the mouse to an element."`
 	Scroll scrollCmd `cmd:"" help:"Bring an element into sight, or scroll the page."`
