@@ -42,20 +42,15 @@ func (p *Page) Console(ctx context.Context, o *ConsoleOptions) (entries []Consol
 		kept.from = from
 	}
 	kept.listen(p)
-	began := p.Send("Runtime.evaluate", map[string]any{"expression": "performance.timeOrigin", "returnByValue": true})
 	for _, enable := range []string{"Runtime.enable", "Log.enable"} {
 		// What was said before comes before the answer.
 		if err := p.Call(ctx, enable, nil, nil); err != nil {
 			return nil, nil, err
 		}
 	}
-	var origin asked
-	var ms float64
-	if err := began.Wait(ctx, &origin); err != nil {
+	var began float64
+	if err := p.ask(ctx, p.tab.TargetID, "began", nil, &began); err != nil {
 		return nil, nil, err
-	}
-	if json.Unmarshal(origin.Result.Value, &ms) != nil {
-		return nil, nil, badAnswer("Runtime.evaluate", "value")
 	}
 	log, err := p.serverLog(ctx, from)
 	if err != nil {
@@ -64,14 +59,12 @@ func (p *Page) Console(ctx context.Context, o *ConsoleOptions) (entries []Consol
 	if log.present && !log.whole {
 		warnings = append(warnings, notWhole)
 	}
-	before := &consoleRing{mask: kept.mask, level: kept.level, limit: o.Limit}
 	for _, e := range log.events {
-		if e.At.Before(atMillisecond(ms)) {
-			before.addEvent(&e)
+		if e.At.Before(atMillisecond(began)) {
+			kept.addEvent(&e)
 		}
 	}
-	all := append(before.all(), kept.all()...)
-	return all[max(0, len(all)-o.Limit):], warnings, nil
+	return kept.all(), warnings, nil
 }
 
 // atMillisecond is a time of the browser, in milliseconds since 1970.
@@ -79,7 +72,8 @@ func atMillisecond(ms float64) time.Time {
 	return time.UnixMilli(int64(min(max(ms, 0), 1e15))).UTC()
 }
 
-// consoleRing keeps the last messages of a level.
+// consoleRing keeps the newest messages of a level, oldest first: the browser tells calls
+// before failed loads, whichever came first.
 type consoleRing struct {
 	mask  func(string) string
 	from  time.Time
@@ -99,7 +93,11 @@ func (c *consoleRing) add(e ConsoleEntry) {
 	e.URL = clean(PrintedURL(e.URL), maxConsoleText)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.entries = append(c.entries, e); len(c.entries) > c.limit {
+	i := len(c.entries)
+	for i > 0 && c.entries[i-1].At.After(e.At) {
+		i--
+	}
+	if c.entries = slices.Insert(c.entries, i, e); len(c.entries) > c.limit {
 		c.entries = slices.Delete(c.entries, 0, 1)
 	}
 }

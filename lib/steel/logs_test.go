@@ -54,6 +54,19 @@ func TestConsoleRingKeepsTheLast(t *testing.T) {
 	}
 }
 
+func TestConsoleRingIsInOrderOfTime(t *testing.T) {
+	c := &consoleRing{mask: func(s string) string { return s }, level: 1, limit: 3}
+	for _, e := range []struct {
+		ms   float64
+		text string
+	}{{10, "a"}, {30, "c"}, {30, "d"}, {20, "b"}, {5, "old"}} {
+		c.add(ConsoleEntry{At: atMillisecond(e.ms), Level: "error", Text: e.text})
+	}
+	if all := c.all(); len(all) != 3 || all[0].Text != "b" || all[1].Text != "c" || all[2].Text != "d" {
+		t.Errorf("%+v", all)
+	}
+}
+
 func TestPictureSizes(t *testing.T) {
 	for _, c := range []struct {
 		head          string

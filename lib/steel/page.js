@@ -39,5 +39,8 @@
     };
   };
 
-  return { where, open, describe, piece, scroll, requests };
+  // When the document began, in milliseconds since 1970.
+  const began = () => performance.timeOrigin;
+
+  return { where, open, describe, piece, scroll, requests, began };
 })()
