@@ -30,7 +30,7 @@ func (*pressCmd) Help() string {
 
 // Run prints the action.
 func (c *pressCmd) Run(s *cli.Session) error {
-	key, err := steel.ParsePress(c.Key)
+	key, err := steel.ParseKey(c.Key)
 	if err != nil {
 		return err
 	}
@@ -47,6 +47,6 @@ func (c *pressCmd) Run(s *cli.Session) error {
 		return fault.New(fault.Usage, "--nth is for an element, and none is named").WithHint("--target T")
 	}
 	return c.act(s, "press", func(ctx context.Context, p *steel.Page) (*steel.Action, error) {
-		return p.Press(ctx, key, c.aim, choice)
+		return p.PressKey(ctx, key, c.aim, choice)
 	})
 }

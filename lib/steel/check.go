@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"kxm/lib/cdp"
 	"kxm/lib/fault"
 )
 
@@ -76,10 +75,7 @@ func (e *Element) toggle(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	pressed := map[string]any{"button": "left", "clickCount": 1}
-	return sentAll(ctx, []*cdp.Pending{
-		e.mouse(to, "mouseMoved", nil), e.mouse(to, "mousePressed", pressed), e.mouse(to, "mouseReleased", pressed),
-	})
+	return e.press(ctx, to, Press{Button: "left", Count: 1})
 }
 
 // spot is the point at which a press meets the element.

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"kxm/lib/cdp"
 	"kxm/lib/fault"
 )
 
@@ -112,14 +111,4 @@ func notEditable(h Hit) error {
 		return err.WithHint("kxm-steel check turns it on")
 	}
 	return err
-}
-
-// sentAll waits for calls that were sent one after the other.
-func sentAll(ctx context.Context, all []*cdp.Pending) error {
-	for _, one := range all {
-		if err := one.Wait(ctx, nil); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -25,14 +25,14 @@ type stroke struct {
 	held int    // keys that are held with it
 }
 
-// Press is a key with those that are held meanwhile.
-type Press struct {
+// KeyPress is a key with those that are held meanwhile.
+type KeyPress struct {
 	text   string
 	stroke stroke
 }
 
 // String is the key as it was given.
-func (k Press) String() string { return k.text }
+func (k KeyPress) String() string { return k.text }
 
 // heldKeys are the keys that may be held, in the order in which they are pressed.
 var heldKeys = []struct {
@@ -132,9 +132,9 @@ func (k stroke) shifted() stroke {
 	return k
 }
 
-// ParsePress reads a key: a name such as Enter or F5, or one character, behind any of
+// ParseKey reads a key: a name such as Enter or F5, or one character, behind any of
 // Control+, Shift+, Alt+ and Meta+.
-func ParsePress(text string) (Press, error) {
+func ParseKey(text string) (KeyPress, error) {
 	held, name := 0, text
 	for {
 		before, after, ok := strings.Cut(name, "+")
@@ -148,7 +148,7 @@ func ParsePress(text string) (Press, error) {
 			return k.key == before
 		})
 		if i < 0 || held&heldKeys[i].bit != 0 {
-			return Press{}, noKey(text)
+			return KeyPress{}, noKey(text)
 		}
 		held, name = held|heldKeys[i].bit, after
 	}
@@ -161,13 +161,13 @@ func ParsePress(text string) (Press, error) {
 		}
 	}
 	if !ok {
-		return Press{}, noKey(text)
+		return KeyPress{}, noKey(text)
 	}
 	if held&heldShift != 0 {
 		k = k.shifted()
 	}
 	k.held |= held
-	return Press{text, k}, nil
+	return KeyPress{text, k}, nil
 }
 
 func noKey(text string) error {

@@ -7,7 +7,7 @@ import (
 	"kxm/lib/fault"
 )
 
-func TestParsePress(t *testing.T) {
+func TestParseKey(t *testing.T) {
 	for _, c := range []struct {
 		text string
 		want stroke
@@ -27,12 +27,12 @@ func TestParsePress(t *testing.T) {
 		{"Shift+Tab", stroke{"Tab", "Tab", 9, "", heldShift}},
 		{"Control+Alt+Meta+a", stroke{"a", "KeyA", 65, "a", heldControl | heldAlt | heldMeta}},
 	} {
-		if k, err := ParsePress(c.text); err != nil || k.stroke != c.want || k.String() != c.text {
+		if k, err := ParseKey(c.text); err != nil || k.stroke != c.want || k.String() != c.text {
 			t.Errorf("%s is %+v, %v", c.text, k, err)
 		}
 	}
 	for _, text := range []string{"", "enter", "F13", "F0", "ab", "Control", "Control+", "Hyper+a", "Shift+Shift+a", "\x00", "\x7f", "\xff"} {
-		if _, err := ParsePress(text); !fault.Is(err, fault.SteelUsage) {
+		if _, err := ParseKey(text); !fault.Is(err, fault.SteelUsage) {
 			t.Errorf("%q is a key: %v", text, err)
 		}
 	}
@@ -40,7 +40,7 @@ func TestParsePress(t *testing.T) {
 
 // What is held goes down before the key and up after it, and writes nothing with it.
 func TestStrokeEvents(t *testing.T) {
-	k, err := ParsePress("Shift+Control+a")
+	k, err := ParseKey("Shift+Control+a")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestStrokeEvents(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	for text, command := range map[string]any{"Control+a": "selectAll", "Meta+z": "undo", "Control+Shift+z": "redo", "Alt+a": nil, "a": nil, "Control+Alt+c": nil} {
-		k, _ := ParsePress(text)
+		k, _ := ParseKey(text)
 		var is any
 		if c, ok := k.stroke.down()["commands"].([]string); ok {
 			is = c[0]

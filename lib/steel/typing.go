@@ -35,21 +35,21 @@ func (p *Page) Type(ctx context.Context, a Aim, c Choice, typed Typed) (*Action,
 			sent = append(sent, e.Send("Input.insertText", map[string]string{"text": string(r)}))
 		}
 		if written++; written%typedAtOnce == 0 {
-			if err := sentAll(ctx, sent); err != nil {
+			if err := p.met(ctx, sent); err != nil {
 				return nil, err
 			}
 			sent = sent[:0]
 		}
 	}
-	if err := sentAll(ctx, sent); err != nil {
+	if err := p.met(ctx, sent); err != nil {
 		return nil, err
 	}
 	done := &Action{Action: "type", Target: &h}
 	return done, p.report(ctx, done)
 }
 
-// Press presses a key, in an element if one is meant and else wherever the focus is.
-func (p *Page) Press(ctx context.Context, k Press, a Aim, c Choice) (*Action, error) {
+// PressKey presses a key, in an element if one is meant and else wherever the focus is.
+func (p *Page) PressKey(ctx context.Context, k KeyPress, a Aim, c Choice) (*Action, error) {
 	done := &Action{Action: "press"}
 	e := &Element{page: p, view: &view{session: p.session, root: p.main}}
 	if a.kind != "" {
@@ -59,7 +59,7 @@ func (p *Page) Press(ctx context.Context, k Press, a Aim, c Choice) (*Action, er
 		}
 		e, done.Target = in, &h
 	}
-	if err := sentAll(ctx, e.strike(k.stroke)); err != nil {
+	if err := p.met(ctx, e.strike(k.stroke)); err != nil {
 		return nil, err
 	}
 	return done, p.report(ctx, done)
