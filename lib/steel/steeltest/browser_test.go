@@ -29,6 +29,14 @@ func newBrowser(t *testing.T) *Server {
 	return s
 }
 
+// must goes on if nothing failed.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // tab is a tab that a test drives.
 type tab struct {
 	t       *testing.T

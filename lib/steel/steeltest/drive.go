@@ -12,29 +12,71 @@ import (
 )
 
 // drive is a tab that somebody here drives, through a session of its own. Only [drive.visit]
-// enables anything in it, and ends that again.
+// enables anything in it.
 type drive struct {
 	conn    *cdp.Conn
 	target  string
 	session string
+	open    context.Context // ends with the session, which ends with the tab
+	off     func()          // ends listening for that
 }
+
+// errTabClosed is what the real server says of a tab that closes while it is asked.
+var errTabClosed = errors.New("Target closed")
 
 // attach attaches to a tab.
 func attach(ctx context.Context, conn *cdp.Conn, target string) (*drive, error) {
-	var to struct {
-		Session string `json:"sessionId"`
+	open, end := context.WithCancel(context.Background())
+	var mu sync.Mutex
+	ended := map[string]bool{} // sessions that ended before we knew which is ours
+	d := &drive{conn: conn, target: target, open: open}
+	d.off = conn.On("", "Target.detachedFromTarget", func(params json.RawMessage) {
+		var e attached
+		if json.Unmarshal(params, &e) != nil {
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if ended[e.Session] = true; e.Session == d.session {
+			end()
+		}
+	})
+	var to attached
+	if err := conn.Call(ctx, "", "Target.attachToTarget", map[string]any{"targetId": target, "flatten": true}, &to); err != nil {
+		d.off()
+		end()
+		return nil, err
 	}
-	err := conn.Call(ctx, "", "Target.attachToTarget", map[string]any{"targetId": target, "flatten": true}, &to)
-	return &drive{conn, target, to.Session}, err
+	mu.Lock()
+	defer mu.Unlock()
+	if d.session = to.Session; ended[to.Session] {
+		end()
+	}
+	return d, nil
+}
+
+// attached is what says that a session begins or ends.
+type attached struct {
+	Session string `json:"sessionId"`
+	Target  Page   `json:"targetInfo"` // of one that the browser began
 }
 
 // detach ends the session, and what was enabled or overridden in it.
 func (d *drive) detach() {
+	d.off()
 	d.conn.Send("", "Target.detachFromTarget", map[string]any{"sessionId": d.session})
 }
 
+// call calls a method and waits for its answer, which a tab that closes does not give.
 func (d *drive) call(ctx context.Context, method string, params, result any) error {
-	return d.conn.Call(ctx, d.session, method, params, result)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(d.open, cancel)()
+	err := d.send(method, params).Wait(ctx, result)
+	if err != nil && d.open.Err() != nil {
+		return errTabClosed
+	}
+	return err
 }
 
 func (d *drive) send(method string, params any) *cdp.Pending {
@@ -93,7 +135,7 @@ func (d *drive) until(ctx context.Context, expression string) error {
 		switch {
 		case is:
 			return nil
-		case errors.Is(err, cdp.ErrLost), errors.Is(err, cdp.ErrClosed):
+		case errors.Is(err, cdp.ErrLost), errors.Is(err, cdp.ErrClosed), errors.Is(err, errTabClosed):
 			return err
 		}
 		if !sleep(ctx, pollTime) {

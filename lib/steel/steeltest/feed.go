@@ -20,18 +20,13 @@ func (s *Server) startFeed(ctx context.Context, c *Chromium) (*cdp.Conn, error) 
 	}
 	watched := map[string]func(){} // by the protocol's session; used by the reader alone
 	conn.On("", "Target.attachedToTarget", func(params json.RawMessage) {
-		var e struct {
-			Session string `json:"sessionId"`
-			Target  Page   `json:"targetInfo"`
-		}
+		var e attached
 		if json.Unmarshal(params, &e) == nil {
-			watched[e.Session] = s.watch(&drive{conn, e.Target.ID, e.Session})
+			watched[e.Session] = s.watch(&drive{conn: conn, target: e.Target.ID, session: e.Session})
 		}
 	})
 	conn.On("", "Target.detachedFromTarget", func(params json.RawMessage) {
-		var e struct {
-			Session string `json:"sessionId"`
-		}
+		var e attached
 		if json.Unmarshal(params, &e) == nil && watched[e.Session] != nil {
 			watched[e.Session]()
 			delete(watched, e.Session)

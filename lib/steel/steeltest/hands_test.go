@@ -17,14 +17,6 @@ func busy(t *testing.T) context.Context {
 	return ctx
 }
 
-// must goes on if nothing failed.
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // signsIn lets a person sign in with a password and a code. The tab shows the form.
 func signsIn(t *testing.T, p *Person) {
 	t.Helper()

@@ -3,6 +3,7 @@ package steeltest
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"image/jpeg"
 	"io"
 	"net/http"
@@ -111,7 +112,7 @@ func TestScrapeThatFails(t *testing.T) {
 	// A page that is closed is opened anew, and the other one is left alone.
 	v = open(t, s)
 	v.call("Target.createTarget", map[string]any{"url": site.URL + "/inner"}, nil)
-	v.call("Target.closeTarget", map[string]any{"targetId": last}, nil)
+	must(t, s.ClosePage(t.Context(), "/about"))
 	if status, page := scrape(t, s, `{}`); status != 200 || page.Metadata.URLSource != "about:blank" {
 		t.Errorf("a page that was closed: %d %+v", status, page)
 	}
@@ -121,6 +122,28 @@ func TestScrapeThatFails(t *testing.T) {
 	s.Set("browser", "none")
 	if status, page := scrape(t, s, `{}`); status != 500 || page.Message != "Failed to launch the browser" {
 		t.Errorf("no browser: %d %+v", status, page)
+	}
+}
+
+// A tab that closes leaves nobody waiting for what it was asked.
+func TestATabThatClosesWhileItIsAsked(t *testing.T) {
+	t.Parallel()
+	s := newBrowser(t)
+	d, err := s.behind().firstPage(t.Context())
+	must(t, err)
+	defer d.detach()
+	asked := make(chan error)
+	go func() { asked <- d.eval(t.Context(), "document.title = 'asked', new Promise(() => {})", nil) }()
+	must(t, d.until(t.Context(), "document.title == 'asked'"))
+	must(t, s.ClosePage(t.Context(), "about:blank"))
+	if err := <-asked; !errors.Is(err, errTabClosed) {
+		t.Errorf("%v", err)
+	}
+	if err := d.until(t.Context(), "true"); !errors.Is(err, errTabClosed) {
+		t.Errorf("later: %v", err)
+	}
+	if _, err := attach(t.Context(), s.chromium().own, d.target); err == nil {
+		t.Error("a tab that is closed can be attached to")
 	}
 }
 

@@ -130,7 +130,7 @@ func (b *browser) viewSize() size {
 // showTab sends the viewer frames until the context ends, or the browser, or the tab:
 // then it returns true. The latest frame takes the place of one that nobody took.
 func showTab(ctx context.Context, tab *drive, viewer *cdp.Socket, as size) (closed bool) {
-	frames, gone := make(chan castFrame, 1), make(chan struct{}, 1)
+	frames := make(chan castFrame, 1)
 	sized := false // the first frames may be from before the tab got its size
 	defer tab.conn.On(tab.session, "Page.screencastFrame", func(params json.RawMessage) {
 		var e struct {
@@ -154,14 +154,6 @@ func showTab(ctx context.Context, tab *drive, viewer *cdp.Socket, as size) (clos
 		}
 		frames <- castFrame{Page: tab.target, Data: e.Data, Width: e.Metadata.Width, Height: e.Metadata.Height}
 	})()
-	defer tab.conn.On("", "Target.detachedFromTarget", func(params json.RawMessage) {
-		var e struct {
-			Session string `json:"sessionId"`
-		}
-		if json.Unmarshal(params, &e) == nil && e.Session == tab.session {
-			gone <- struct{}{}
-		}
-	})()
 	// No answer is waited for: a tab that is stuck gives none, and the viewer shows nothing.
 	tab.send("Page.bringToFront", nil)
 	tab.send("Page.setDeviceMetricsOverride", map[string]any{"width": as.width, "height": as.height, "deviceScaleFactor": 1, "mobile": false})
@@ -178,7 +170,7 @@ func showTab(ctx context.Context, tab *drive, viewer *cdp.Socket, as size) (clos
 			if write(ctx, viewer, f) != nil {
 				return false
 			}
-		case <-gone:
+		case <-tab.open.Done():
 			return true
 		case <-tab.conn.Done():
 			return true
