@@ -41,6 +41,7 @@ type double struct {
 	mark   int               // how many sockets there were at the last mark
 	visits int               // how many requests the site had had then
 	person *steeltest.Person // somebody who sits at a viewer
+	ended  bool              // it was stopped
 }
 
 // fake is the scripts' command for a Steel server:
@@ -147,6 +148,7 @@ func fake(ts *testscript.TestScript, neg bool, args []string) {
 		s.KillBrowser()
 	case "stop":
 		fakes.Delete(ts.Getenv("WORK"))
+		s.ended = true
 		s.Close()
 	default:
 		ts.Fatalf("fake: unknown verb %s", args[0])
@@ -189,9 +191,10 @@ func start(ts *testscript.TestScript, browser bool) {
 		if s.site != nil {
 			defer s.site.Close()
 		}
-		if _, open := fakes.LoadAndDelete(ts.Getenv("WORK")); open {
+		if !s.ended { // also one in whose place another was started
 			defer s.Close()
 		}
+		fakes.Delete(ts.Getenv("WORK"))
 		if c := s.Complaints(); len(c) > 0 {
 			ts.Logf("complaints are %v", c)
 			ts.Fatalf("calls that change the server overlapped, or its browser failed")
