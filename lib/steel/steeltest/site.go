@@ -88,12 +88,14 @@ func NewSite() *Site {
 	s := &Site{done: make(chan struct{}), visits: map[string]string{}}
 	mux := http.NewServeMux()
 	s.routes(mux)
-	s.http = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s.http = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.note(r, readBody(r))
 		mux.ServeHTTP(w, r)
 	}))
-	s.URL = s.http.URL
+	// A browser may ask a port that was another site's: its names come before it answers.
+	s.URL = "http://" + s.http.Listener.Addr().String()
 	s.Other = strings.Replace(s.URL, "127.0.0.1", "localhost", 1)
+	s.http.Start()
 	return s
 }
 
