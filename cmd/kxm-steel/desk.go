@@ -103,7 +103,7 @@ func (d *desk) emit(v any) error {
 	if err != nil {
 		return fmt.Errorf("encoding the answer: %w", err)
 	}
-	d.session.Print("%s\n", escapeFormat(d.Secrets.Mask(string(line))))
+	d.session.Print("%s\n", escapeFormat(d.Secrets.MaskLine(string(line))))
 	return nil
 }
 
