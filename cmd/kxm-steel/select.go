@@ -50,7 +50,7 @@ func (*checkCmd) Codes() []fault.Code {
 
 // Help says what is pressed.
 func (*checkCmd) Help() string {
-	return `A checkbox, radio button, switch or whatever has aria-checked is pressed with the mouse unless it is on, or with --off off, already; where a page hides the box itself, its label is. It is looked at afterwards: checked is what it is then.
+	return `A checkbox, radio button, switch or whatever has aria-checked is pressed with the mouse unless it is on, or with --off off, already; where a page hides the box itself, its label is. TARGET may be the label as well. It is looked at afterwards: checked is what it is then.
 
 ` + targetHelp
 }

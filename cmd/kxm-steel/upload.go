@@ -27,7 +27,7 @@ func (*uploadCmd) Codes() []fault.Code {
 
 // Help says how files come into the page.
 func (*uploadCmd) Help() string {
-	return `The files are read here, and made anew in the page as if a person had chosen them; they take the place of those that were chosen before. The element is the page's own input for files, which may be hidden.
+	return `The files are read here, and made anew in the page as if a person had chosen them; they take the place of those that were chosen before. The element is the page's own input for files, which may be hidden, or its label.
 
 ` + targetHelp
 }

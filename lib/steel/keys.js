@@ -164,5 +164,8 @@
     return given;
   };
 
-  return { field, fillIn, holds, focusOn, list, choose, chosenNow, box, becomes, labels, picker, addPiece, giveFiles };
+  // A label stands for its field.
+  const fieldOf = (e) => (matches(e, "label") ? getter(HTMLLabelElement.prototype, "control")(e) ?? e : e);
+  const methods = { field, fillIn, holds, focusOn, list, choose, chosenNow, box, becomes, labels, picker, addPiece, giveFiles };
+  return Object.fromEntries(Object.entries(methods).map(([name, ask]) => [name, (e, ...args) => ask(fieldOf(e), ...args)]));
 }
