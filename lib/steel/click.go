@@ -42,16 +42,19 @@ func (e *Element) press(ctx context.Context, at point, o Press) error {
 	return e.page.met(ctx, sent)
 }
 
-// met waits until the page has met events of mouse or keys. One that navigates does not
-// always say so, and a script that takes long is waited for by what comes next.
+// met waits until the page has met events of mouse or keys. One that navigates or closes
+// its tab does not always say so, and a script that takes long is waited for by what comes
+// next.
 func (p *Page) met(ctx context.Context, sent []*cdp.Pending) error {
-	limited, cancel := context.WithTimeout(ctx, probeTime)
+	open, cancel := p.watch.whileOpen(ctx)
 	defer cancel()
+	limited, cancelled := context.WithTimeout(open, probeTime)
+	defer cancelled()
 	for _, s := range sent {
 		err := s.Wait(limited, nil)
 		var refused *cdp.Error
 		switch {
-		case err == nil, errors.As(err, &refused) && gone(err), limited.Err() != nil && ctx.Err() == nil:
+		case err == nil, errors.As(err, &refused) && (gone(err) || p.watch.isClosed()), limited.Err() != nil && ctx.Err() == nil:
 		default:
 			return err
 		}

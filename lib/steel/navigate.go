@@ -2,7 +2,10 @@ package steel
 
 import (
 	"context"
+	"slices"
+	"time"
 
+	"kxm/lib/cdp"
 	"kxm/lib/fault"
 )
 
@@ -67,18 +70,20 @@ func (p *Page) report(ctx context.Context, a *Action) error {
 	}
 	a.Schema = ActionSchema
 	list := p.conn.Send("", "Target.getTargets", nil)
-	at, err := p.where(ctx)
-	if err != nil {
-		return err
+	open, cancel := p.watch.whileOpen(ctx)
+	at, err := p.where(open)
+	cancel()
+	seen, _ := p.watch.look()
+	if seen.closed {
+		at, err = place{URL: p.lastURL()}, nil
+		a.Warnings = append(a.Warnings, "the page closed its tab "+p.tab.Tab)
 	}
-	var now targetsAnswer
-	if err := list.Wait(ctx, &now); err != nil {
+	if err != nil {
 		return err
 	}
 	// What was typed goes before anything is cut: the rest of it would stay.
 	mask := p.service.Secrets.Mask
 	a.URL, a.Title = PrintedURL(mask(at.URL)), clean(mask(at.Title), maxMessage)
-	seen, _ := p.watch.look()
 	a.Navigated = a.Navigated || seen.arrived > p.before.arrived
 	if seen.loader != p.before.loader {
 		a.Status, a.Redirects = seen.status, seen.redirects
@@ -87,12 +92,46 @@ func (p *Page) report(ctx context.Context, a *Action) error {
 	if d := seen.download; d != nil {
 		a.Download = &Download{PrintedURL(mask(d.URL)), clean(mask(d.FileName), maxMessage)}
 	}
-	for _, t := range now.pages() {
-		if !p.has(t.ID) && t.Opener == p.tab.TargetID {
-			a.NewTabs = append(a.NewTabs, NewTab{p.record.tabOf(t.ID).Tab, PrintedURL(t.URL)})
+	a.NewTabs, err = p.newTabs(ctx, list, seen.windows-p.before.windows)
+	return err
+}
+
+// lastURL is where the tab was when it was attached to.
+func (p *Page) lastURL() string {
+	for _, t := range p.targets {
+		if t.ID == p.tab.TargetID {
+			return t.URL
 		}
 	}
-	return nil
+	return ""
+}
+
+// How long a window that a page opened may take until it is listed.
+const (
+	windowTime  = time.Second
+	windowPause = 20 * time.Millisecond
+)
+
+// newTabs names the tabs that the page opened, of which there should be a number. The
+// first list was asked for before.
+func (p *Page) newTabs(ctx context.Context, list *cdp.Pending, wanted int) ([]NewTab, error) {
+	limited, cancel := context.WithTimeout(ctx, windowTime)
+	defer cancel()
+	for {
+		var now targetsAnswer
+		if err := list.Wait(ctx, &now); err != nil {
+			return nil, err
+		}
+		opened := slices.DeleteFunc(now.pages(), func(t target) bool { return p.has(t.ID) || t.Opener != p.tab.TargetID })
+		if len(opened) >= wanted || pause(limited, windowPause) != nil {
+			var all []NewTab
+			for _, t := range opened {
+				all = append(all, NewTab{p.record.tabOf(t.ID).Tab, PrintedURL(p.service.Secrets.Mask(t.URL))})
+			}
+			return all, nil
+		}
+		list = p.conn.Send("", "Target.getTargets", nil)
+	}
 }
 
 // Until says what a navigation waits for.

@@ -250,9 +250,9 @@ func (p *Page) close() { p.conn.Close() }
 // new document, and dialogs, until none has opened for a while. A tab that was sent to a
 // page has been waited for already: what that page began by itself shows by then.
 func (p *Page) settle(ctx context.Context) error {
-	began := func(s sight) bool { return s.started > p.before.started || s.crashed }
+	began := func(s sight) bool { return s.started > p.before.started || s.crashed || s.closed }
 	if p.arrived {
-		began = func(s sight) bool { return s.goesOn || s.crashed }
+		began = func(s sight) bool { return s.goesOn || s.crashed || s.closed }
 	}
 	seen, _ := p.watch.look()
 	if !p.arrived && !began(seen) {
@@ -264,11 +264,14 @@ func (p *Page) settle(ctx context.Context) error {
 			came = seen.arrived
 		}
 		p.watch.until(ctx, domTime, func(s sight) bool {
-			return s.crashed || s.arrived > came && s.dom || s.download != nil || s.stopped > stops
+			return s.crashed || s.closed || s.arrived > came && s.dom || s.download != nil || s.stopped > stops
 		})
 	}
-	if seen, _ := p.watch.look(); seen.crashed {
+	switch seen, _ := p.watch.look(); {
+	case seen.crashed:
 		return p.unanswering()
+	case seen.closed:
+		return nil
 	}
 	return p.dialogs.settle(ctx, calmTime, began(seen))
 }

@@ -39,6 +39,7 @@ type watch struct {
 	windows   int             // that the page opened
 	download  *Download
 	crashed   bool
+	closed    bool          // the tab, which answers nothing any more
 	changed   chan struct{} // closed and replaced at each change
 }
 
@@ -103,6 +104,7 @@ func watchTab(conn *cdp.Conn, session, target string) *watch {
 	on("Page.windowOpen", func(*event) { w.windows++ })
 	on("Page.downloadWillBegin", func(e *event) { w.download = &Download{e.URL, e.SuggestedFilename} })
 	on("Inspector.targetCrashed", func(*event) { w.crashed = true })
+	on("Inspector.detached", func(*event) { w.closed = true })
 	on("Network.requestWillBeSent", func(e *event) {
 		if e.isDocument(w.frame) && len(e.RedirectResponse) > 0 {
 			w.redirects[e.LoaderID]++
@@ -153,7 +155,7 @@ type sight struct {
 	loader                             string
 	dom, load, idle                    bool
 	status, redirects                  int
-	crashed                            bool
+	crashed, closed                    bool
 	goesOn                             bool // the document asked for another one
 	download                           *Download
 }
@@ -164,7 +166,7 @@ func (w *watch) look() (sight, <-chan struct{}) {
 	defer w.mu.Unlock()
 	return sight{
 		w.started, w.arrived, w.stopped, w.windows, w.loader, w.moments[momentDOM], w.moments[momentLoad], w.moments[momentIdle],
-		w.documents[w.loader], w.redirects[w.loader], w.crashed, w.asked > w.askedThen, w.download,
+		w.documents[w.loader], w.redirects[w.loader], w.crashed, w.closed, w.asked > w.askedThen, w.download,
 	}, w.changed
 }
 
@@ -187,4 +189,20 @@ func (w *watch) until(ctx context.Context, limit time.Duration, done func(sight)
 			return seen, false
 		}
 	}
+}
+
+// whileOpen returns a context that ends with the tab, which answers nothing after.
+func (w *watch) whileOpen(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		if _, closed := w.until(ctx, 0, func(s sight) bool { return s.closed }); closed {
+			cancel()
+		}
+	}()
+	return ctx, cancel
+}
+
+func (w *watch) isClosed() bool {
+	seen, _ := w.look()
+	return seen.closed
 }
