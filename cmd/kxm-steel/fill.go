@@ -94,7 +94,7 @@ func (*typeCmd) Codes() []fault.Code {
 
 // Help says which keys are pressed.
 func (*typeCmd) Help() string {
-	return `Each character is a key pressed and let go, on a keyboard of the United States; a line end is Enter, which sends a form, and a tabulator is Tab. What such a keyboard does not have is put in as by an input method. An element that does not have the focus gets it, and is written on at its end.
+	return `Each character is a key pressed and let go, on a keyboard of the United States; a line end is Enter, which sends a form, and a tabulator is Tab. What such a keyboard does not have is put in as by an input method. An element that does not have the focus gets it, and is written on at its end. Once the page has gone elsewhere, the rest is typed nowhere, and the command fails.
 
 ` + secretHelp + "\n\n" + targetHelp
 }

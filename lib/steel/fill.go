@@ -20,6 +20,7 @@ type typedField struct {
 	Secret   bool   `json:"secret"`
 	Disabled bool   `json:"disabled"`
 	Fixed    bool   `json:"fixed"` // it is read only
+	Lines    bool   `json:"lines"` // it holds several
 }
 
 // filled is what a field holds after it was filled.

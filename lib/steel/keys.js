@@ -20,6 +20,7 @@
     kind: isInput(e) || isArea(e) ? "field" : isEditable(e) ? "rich" : "",
     secret: isSecret(e) || isSecret(rootOfEditor(e)),
     disabled: !isEnabled(e),
+    lines: isArea(e) || isEditable(e),
     fixed: matches(e, "input, textarea") ? getter(prototypeOf(e), "readOnly")(e) : matches(e, "[aria-readonly=true i]"),
   });
 

@@ -2,7 +2,9 @@ package steel
 
 import (
 	"context"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"kxm/lib/cdp"
 	"kxm/lib/fault"
@@ -17,35 +19,60 @@ const typedAtOnce = 32
 // Type gives an element the focus and types a text by keys. What no key writes is put in
 // as an input method does.
 func (p *Page) Type(ctx context.Context, a Aim, c Choice, typed Typed) (*Action, error) {
-	e, h, err := p.focus(ctx, a, c, typed)
+	var f typedField
+	e, h, err := p.focus(ctx, a, c, typed, &f)
 	if err != nil {
 		return nil, err
 	}
+	if err := e.write(ctx, typed.Text, f.Lines); err != nil {
+		return nil, err
+	}
+	done := &Action{Action: "type", Target: &h}
+	return done, p.report(ctx, done)
+}
+
+// write types a text into what has the focus. Once the page goes elsewhere the rest is
+// typed nowhere: another page must not get it. An Enter may send a form, but for a field of
+// several lines.
+func (e *Element) write(ctx context.Context, text string, lines bool) error {
+	text = strings.ReplaceAll(text, "\r\n", "\n")
 	var sent []*cdp.Pending
-	written, enter := 0, false
-	for _, r := range typed.Text {
-		if again := enter && r == '\n'; again { // of a line end that is two characters
-			enter = false
-			continue
-		}
-		enter = r == '\r'
+	for i, r := range text {
 		if k, ok := characterKey(r); ok {
 			sent = append(sent, e.strike(k)...)
 		} else {
 			sent = append(sent, e.Send("Input.insertText", map[string]string{"text": string(r)}))
 		}
-		if written++; written%typedAtOnce == 0 {
-			if err := p.met(ctx, sent); err != nil {
-				return nil, err
-			}
-			sent = sent[:0]
+		sends := !lines && (r == '\n' || r == '\r')
+		if last := i+utf8.RuneLen(r) == len(text); last || !sends && len(sent) < 2*typedAtOnce {
+			continue
+		}
+		if err := e.page.met(ctx, sent); err != nil {
+			return err
+		}
+		sent = sent[:0]
+		if err := e.page.stays(ctx, sends); err != nil {
+			return err
+		}
+		if e.page.isElsewhere() {
+			return e.left()
 		}
 	}
-	if err := p.met(ctx, sent); err != nil {
-		return nil, err
+	return e.page.met(ctx, sent)
+}
+
+// stays waits until a navigation is over that has begun, or may begin soon.
+func (p *Page) stays(ctx context.Context, soon bool) error {
+	if seen, _ := p.watch.look(); !soon && seen.started == p.before.started {
+		return nil
 	}
-	done := &Action{Action: "type", Target: &h}
-	return done, p.report(ctx, done)
+	return p.settle(ctx)
+}
+
+// isElsewhere reports whether the tab shows another document than at first, or none.
+func (p *Page) isElsewhere() bool {
+	seen, _ := p.watch.look()
+	return seen.closed || seen.loader != p.before.loader
 }
 
 // PressKey presses a key, in an element if one is meant and else wherever the focus is.
@@ -53,7 +80,7 @@ func (p *Page) PressKey(ctx context.Context, k KeyPress, a Aim, c Choice) (*Acti
 	done := &Action{Action: "press"}
 	e := &Element{page: p, view: &view{session: p.session, root: p.main}}
 	if a.kind != "" {
-		in, h, err := p.focus(ctx, a, c, Typed{})
+		in, h, err := p.focus(ctx, a, c, Typed{}, &typedField{})
 		if err != nil {
 			return nil, err
 		}
@@ -75,9 +102,8 @@ func (e *Element) strike(k stroke) []*cdp.Pending {
 }
 
 // focus gives an element the focus. An element that cannot have it is a SteelTargetKind.
-func (p *Page) focus(ctx context.Context, a Aim, c Choice, typed Typed) (*Element, Hit, error) {
-	var f typedField
-	e, h, err := p.inspect(ctx, a, c, "field", nil, &f)
+func (p *Page) focus(ctx context.Context, a Aim, c Choice, typed Typed, f *typedField) (*Element, Hit, error) {
+	e, h, err := p.inspect(ctx, a, c, "field", nil, f)
 	if err != nil {
 		return nil, h, err
 	}
@@ -113,6 +139,9 @@ func (p *Page) frameFocused(ctx context.Context, e *Element) error {
 		var has bool
 		if err := holder.Ask(ctx, "isFocused", []any{focusTime.Milliseconds()}, &has); err != nil {
 			return err
+		}
+		if !has { // keys would go where the focus is
+			return fault.New(fault.SteelTargetKind, "the page keeps the focus from the frame that the element is in")
 		}
 		v = holder.view
 	}
