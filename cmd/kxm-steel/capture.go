@@ -142,7 +142,7 @@ func (c *downloadCmd) file() (steel.Choice, error) {
 // read reads the file.
 func (c *downloadCmd) read(ctx context.Context, p *steel.Page, choice steel.Choice, w io.Writer) (*steel.File, error) {
 	if c.URL != "" {
-		return p.Download(ctx, "", c.URL, int64(c.MaxBytes), w)
+		return p.Download(ctx, c.URL, int64(c.MaxBytes), w)
 	}
 	return p.DownloadFrom(ctx, c.aim, choice, int64(c.MaxBytes), w)
 }

@@ -32,21 +32,23 @@ func CheckFileURL(text string) error {
 }
 
 // Download reads a file with the tab's cookies into w, up to a number of bytes (0: no
-// limit). The frame is the one that has a blob: address; "" is the main one. Nothing of
-// the file is left on the server.
-func (p *Page) Download(ctx context.Context, frame, address string, most int64, w io.Writer) (*File, error) {
+// limit). Nothing of the file is left on the server.
+func (p *Page) Download(ctx context.Context, address string, most int64, w io.Writer) (*File, error) {
+	return p.download(ctx, p.session, p.tab.TargetID, address, most, w)
+}
+
+// download is Download of what a frame has: a blob: address is its own. The session is that
+// of the frame's process.
+func (p *Page) download(ctx context.Context, session, frame, address string, most int64, w io.Writer) (*File, error) {
 	if err := CheckFileURL(address); err != nil {
 		return nil, err
-	}
-	if frame == "" {
-		frame = p.tab.TargetID
 	}
 	file := &File{URL: PrintedURL(address)}
 	to := &limited{to: w, most: most}
 	var err error
 	if strings.HasPrefix(address, "blob:") || strings.HasPrefix(address, "data:") {
 		file.URL, _, _ = strings.Cut(file.URL, ",") // what a data: address holds is the file
-		err = p.readInPage(ctx, frame, address, file, to)
+		err = p.readInPage(ctx, session, frame, address, file, to)
 	} else {
 		err = p.readOverNetwork(ctx, address, file, to)
 	}
@@ -68,11 +70,7 @@ func (p *Page) DownloadFrom(ctx context.Context, a Aim, c Choice, most int64, w 
 		}
 		return nil, fault.New(fault.SteelTargetKind, "%s leads to no file", h).WithHint("name a link or a picture, or the address with --url")
 	}
-	frame := ""
-	if e.view.target == "" { // of another site's frame the main one may read no blob:
-		frame = e.frame.Frame.ID
-	}
-	return p.Download(ctx, frame, source, most, w)
+	return p.download(ctx, e.view.session, e.frame.Frame.ID, source, most, w)
 }
 
 // limited writes up to a number of bytes.
@@ -217,14 +215,17 @@ func writePiece(to io.Writer, data string, encoded bool) error {
 	return err
 }
 
-// readInPage reads an address that only the page itself can open.
-func (p *Page) readInPage(ctx context.Context, frame, address string, file *File, to io.Writer) error {
+// readInPage reads an address that only a frame of the page itself can open.
+func (p *Page) readInPage(ctx context.Context, session, frame, address string, file *File, to io.Writer) error {
+	if p.worlds[frame] == nil {
+		p.askWorldIn(session, frame)
+	}
 	id, err := p.world(ctx, frame)
 	if err != nil {
 		return err
 	}
 	var opened asked
-	err = p.Call(ctx, "Runtime.evaluate", map[string]any{
+	err = p.conn.Call(ctx, session, "Runtime.evaluate", map[string]any{
 		"expression": "(" + pageScript + ").open(" + arguments([]any{address}) + ")", "contextId": id, "awaitPromise": true,
 	}, &opened)
 	if err != nil {
@@ -237,13 +238,13 @@ func (p *Page) readInPage(ctx context.Context, frame, address string, file *File
 		Size int64  `json:"size"`
 		Type string `json:"type"`
 	}
-	if err := p.askObject(ctx, opened.Result.ObjectID, "describe", nil, &blob); err != nil {
+	if err := p.askObject(ctx, session, opened.Result.ObjectID, "describe", nil, &blob); err != nil {
 		return err
 	}
 	file.MIME = clean(blob.Type, maxMessage)
 	for from := int64(0); from < blob.Size; from += pieceSize {
 		var piece string
-		if err := p.askObject(ctx, opened.Result.ObjectID, "piece", []any{from, from + pieceSize}, &piece); err != nil {
+		if err := p.askObject(ctx, session, opened.Result.ObjectID, "piece", []any{from, from + pieceSize}, &piece); err != nil {
 			return err
 		}
 		if err := writePiece(to, piece, true); err != nil {

@@ -99,32 +99,15 @@ func (p *Page) askIn(ctx context.Context, script, frame, method string, args []a
 	}
 }
 
-// askNode calls a method of the script with an element, which stands first among its
-// arguments. The node is named by its backend id, in the frame whose world is asked.
-func (p *Page) askNode(ctx context.Context, frame string, node int64, method string, args []any, result any) error {
-	id, err := p.world(ctx, frame)
-	if err != nil {
-		return err
-	}
-	var n struct {
-		Object struct {
-			ID string `json:"objectId"`
-		} `json:"object"`
-	}
-	if err := p.Call(ctx, "DOM.resolveNode", map[string]any{"backendNodeId": node, "executionContextId": id}, &n); err != nil {
-		return err
-	}
-	return p.askObject(ctx, n.Object.ID, method, args, result)
-}
-
-// askObject is askNode for an object of a world.
-func (p *Page) askObject(ctx context.Context, object, method string, args []any, result any) error {
+// askObject calls a method of the script with an object of a world, which stands first among
+// its arguments.
+func (p *Page) askObject(ctx context.Context, session, object, method string, args []any, result any) error {
 	var a asked
 	all := arguments(args)
 	if all != "" {
 		all = ", " + all
 	}
-	err := p.Call(ctx, "Runtime.callFunctionOn", map[string]any{
+	err := p.conn.Call(ctx, session, "Runtime.callFunctionOn", map[string]any{
 		"objectId": object, "functionDeclaration": "function () { return (" + pageScript + ")." + method + "(this" + all + ") }",
 		"returnByValue": true, "awaitPromise": true,
 	}, &a)
