@@ -27,7 +27,7 @@ func (*shotCmd) Codes() []fault.Code {
 
 // Help says where the picture goes.
 func (*shotCmd) Help() string {
-	return `The picture goes to the file that -o names, with mode 0600 and never through a symbolic link; standard output tells of it. With -o - the picture itself is printed. A page that is higher than 16384 pixels is cut.
+	return `The picture goes to the file that -o names, with mode 0600 and never through a symbolic link; standard output tells of it. With -o - the picture itself is printed. A page that is higher than 16384 pixels is cut. An element of --within is scrolled into the window first.
 
 ` + targetHelp
 }

@@ -90,10 +90,7 @@ func (p *Page) ScrollTo(ctx context.Context, a Aim, c Choice) (*Action, error) {
 		return nil, err
 	}
 	e.askName()
-	if err := e.Send("DOM.scrollIntoViewIfNeeded", map[string]int64{"backendNodeId": e.node}).Wait(ctx, nil); err != nil {
-		if cdp.Says(err, "Node does not have a layout object") || cdp.Says(err, "Node is detached") {
-			return nil, e.hidden()
-		}
+	if err := e.intoSight(ctx); err != nil {
 		return nil, err
 	}
 	if _, err := e.Hit(ctx); err != nil {
@@ -101,6 +98,23 @@ func (p *Page) ScrollTo(ctx context.Context, a Aim, c Choice) (*Action, error) {
 	}
 	done := &Action{Action: "scroll", Target: &e.hit}
 	return done, p.report(ctx, done)
+}
+
+// intoSight scrolls the element into the window, and each frame of another process that it
+// is in. What is in sight already stays where it is.
+func (e *Element) intoSight(ctx context.Context) error {
+	for at := e; ; {
+		err := at.Send("DOM.scrollIntoViewIfNeeded", map[string]int64{"backendNodeId": at.node}).Wait(ctx, nil)
+		if cdp.Says(err, "Node does not have a layout object") || cdp.Says(err, "Node is detached") {
+			return e.hidden()
+		}
+		if err != nil || at.view.target == "" {
+			return err
+		}
+		if at, err = e.page.owner(ctx, at.view, at.view.root); err != nil {
+			return err
+		}
+	}
 }
 
 // Scroll scrolls the page, or what scrolls in the middle of it.

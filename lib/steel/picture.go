@@ -77,13 +77,19 @@ func (p *Page) clip(ctx context.Context, o *ShotOptions) (*Rect, error) {
 	if !o.Full && o.Within == (Aim{}) {
 		return nil, nil
 	}
-	metrics := p.Send("Page.getLayoutMetrics", nil)
 	var box *Rect
+	metrics := p.Send("Page.getLayoutMetrics", nil)
 	if o.Within != (Aim{}) {
 		e, err := p.Locate(ctx, o.Within, o.Choice)
 		if err != nil {
 			return nil, err
 		}
+		// A picture is taken of what is drawn: a part that scrolls by itself, or a frame,
+		// draws no more than it shows.
+		if err := e.intoSight(ctx); err != nil {
+			return nil, err
+		}
+		metrics = p.Send("Page.getLayoutMetrics", nil)
 		r, err := e.Box(ctx)
 		if err != nil {
 			return nil, err
