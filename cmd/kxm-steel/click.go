@@ -11,17 +11,6 @@ import (
 	"kxm/lib/steel"
 )
 
-// do runs an acting verb and prints what came of it.
-func (t *onTab) do(s *cli.Session, verb string, act func(context.Context, *steel.Page) (*steel.Action, error)) error {
-	return t.run(s, verb, false, func(ctx context.Context, d *desk, p *steel.Page) error {
-		done, err := act(ctx, p)
-		if err != nil {
-			return err
-		}
-		return d.emit(done)
-	})
-}
-
 // clickCmd presses an element.
 type clickCmd struct {
 	onElement
@@ -54,7 +43,7 @@ func (c *clickCmd) Run(s *cli.Session) error {
 	if c.Count < 1 || c.Count > maxClicks {
 		return fault.New(fault.Usage, "--count lies between 1 and %d", maxClicks)
 	}
-	return c.do(s, "click", func(ctx context.Context, p *steel.Page) (*steel.Action, error) {
+	return c.act(s, "click", func(ctx context.Context, p *steel.Page) (*steel.Action, error) {
 		return p.Click(ctx, c.aim, choice, steel.Press{Button: c.Button, Count: c.Count, Force: c.Force})
 	})
 }
@@ -76,14 +65,14 @@ func (c *hoverCmd) Run(s *cli.Session) error {
 	if err != nil {
 		return err
 	}
-	return c.do(s, "hover", func(ctx context.Context, p *steel.Page) (*steel.Action, error) { return p.Hover(ctx, c.aim, choice) })
+	return c.act(s, "hover", func(ctx context.Context, p *steel.Page) (*steel.Action, error) { return p.Hover(ctx, c.aim, choice) })
 }
 
 // scrollCmd scrolls.
 type scrollCmd struct {
 	onTab
 	oneOf
-	Target string `arg:"" optional:"" name:"target" help:"The element to bring into sight."`
+	Target string `arg:"" optional:"" name:"target" help:"The element to bring into sight, or to scroll."`
 	By     offset `placeholder:"X,Y" help:"By so many pixels, to the right and down."`
 	To     string `enum:",top,bottom" default:"" placeholder:"END" help:"top or bottom."`
 }
@@ -93,36 +82,31 @@ func (*scrollCmd) Codes() []fault.Code { return locatingCodes() }
 
 // Help says what is scrolled.
 func (*scrollCmd) Help() string {
-	return `--by and --to scroll what the middle of the window is in: the page, or a part of it that scrolls by itself.
+	return `TARGET alone is brought into sight. --by and --to scroll it, or the nearest around it that scrolls by itself, and else the page; without TARGET they begin at what is in the middle of the window. What is at its end already leaves --by to the next around it, as with a wheel. Where nothing moves, the answer warns of it.
 
 ` + targetHelp
 }
 
 // Run prints what came of it.
 func (c *scrollCmd) Run(s *cli.Session) error {
-	ways := 0
-	for _, given := range []bool{c.Target != "", c.By.given, c.To != ""} {
-		if given {
-			ways++
-		}
-	}
 	choice, err := c.choice()
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if ways != 1 || c.Nth != 0 && c.Target == "" {
+	case c.Target == "" && !c.By.given && c.To == "":
 		return fault.New(fault.Usage, "one of TARGET, --by and --to is needed")
+	case c.By.given && c.To != "":
+		return fault.New(fault.Usage, "--by and --to both say how far")
+	case c.Nth != 0 && c.Target == "":
+		return fault.New(fault.Usage, "--nth is for an element, and none is named")
 	}
 	if c.Target != "" {
 		if c.aim, err = steel.ParseAim(c.Target); err != nil {
 			return err
 		}
 	}
-	return c.do(s, "scroll", func(ctx context.Context, p *steel.Page) (*steel.Action, error) {
-		if c.Target != "" {
-			return p.ScrollTo(ctx, c.aim, choice)
-		}
-		return p.Scroll(ctx, steel.Scrolling{X: c.By.x, Y: c.By.y, To: c.To})
+	return c.act(s, "scroll", func(ctx context.Context, p *steel.Page) (*steel.Action, error) {
+		return p.Scroll(ctx, c.aim, choice, steel.Scrolling{X: c.By.x, Y: c.By.y, To: c.To})
 	})
 }
 

@@ -276,7 +276,7 @@
 
   // extended adds the questions of another script, which are made of what is here.
   const kit = {
-    getter, method, attribute, matches, closest, children, parentNode, rectangles, rootOf, isConnected, isElement, isShown, isVisible, isEnabled,
+    getter, method, attribute, matches, closest, openRoot, body, top, children, parentNode, rectangles, rootOf, isConnected, isElement, isShown, isVisible, isEnabled,
     isSecret, isEditable, fold, text, valueOf, checkedOf,
   };
   const extended = (more) => {

@@ -17,18 +17,6 @@
     return btoa(text);
   };
 
-  // What the middle of the window is in that scrolls, or the page.
-  const scroll = ({ x, y, to }) => {
-    const scrolls = (e) => e.scrollHeight > e.clientHeight && /auto|scroll|overlay/.test(getComputedStyle(e).overflowY);
-    let e = Document.prototype.elementFromPoint.call(document, innerWidth / 2, innerHeight / 2);
-    while (e && e !== own("documentElement") && e !== own("body") && !scrolls(e)) e = e.parentElement;
-    const page = own("scrollingElement") ?? own("documentElement");
-    const it = !e || e === own("documentElement") || e === own("body") ? page : e;
-    if (to) it.scrollTo({ top: to === "top" ? 0 : it.scrollHeight, behavior: "instant" });
-    else it.scrollBy({ left: x, top: y, behavior: "instant" });
-    return true;
-  };
-
   // The requests of the document, as it remembers them for measuring.
   const requests = (most) => {
     if (typeof performance?.getEntriesByType !== "function") return { supported: false, requests: [] };
@@ -42,5 +30,5 @@
   // When the document began, in milliseconds since 1970.
   const began = () => performance.timeOrigin;
 
-  return { where, open, describe, piece, scroll, requests, began };
+  return { where, open, describe, piece, requests, began };
 })()

@@ -1,7 +1,7 @@
 // Where an element can be pressed, as questions beside those of locate.js. What lies over
 // an element counts in each document that holds its own, as far as these are of the same
 // origin; nodes of other documents have other prototypes, so that no class is asked for.
-({ getter, method, matches, children, parentNode, rectangles, rootOf, isConnected, isElement, isShown, isVisible, isEnabled }) => {
+({ getter, method, matches, openRoot, body, top, children, parentNode, rectangles, rootOf, isConnected, isElement, isShown, isVisible, isEnabled }) => {
   const box = method(Element.prototype, "getBoundingClientRect");
   const intoView = method(Element.prototype, "scrollIntoView");
   const animations = method(Element.prototype, "getAnimations");
@@ -163,5 +163,40 @@
     return has();
   };
 
-  return { reach, through, still, cover, isFocused };
+  // scrolls says whether an element scrolls by itself along an axis. What the style says of
+  // the body is often the whole page's.
+  const scrolls = (e, axis) => {
+    if (e === body(document) && styleOf(top(document)).overflow === "visible") return false;
+    const more = axis === "X" ? e.scrollWidth - e.clientWidth : e.scrollHeight - e.clientHeight;
+    return more > 0 && /auto|scroll/.test(styleOf(e)[`overflow${axis}`]);
+  };
+  const middle = () => {
+    let at = null;
+    for (let root = document; root; root = openRoot(at)) {
+      const next = method((isShadow(root) ? ShadowRoot : Document).prototype, "elementFromPoint")(root, innerWidth / 2, innerHeight / 2);
+      if (!next || next === at) break;
+      at = next;
+    }
+    return at;
+  };
+
+  // scroll moves what is in an element, or in the nearest around it that scrolls, and at
+  // last the page; without an element it begins in the middle of the window. What is at its
+  // end leaves the rest to the next, as with a wheel.
+  const scroll = (e, { x, y, to }) => {
+    const move = (at) => {
+      const before = [at.scrollLeft, at.scrollTop];
+      if (to) method(Element.prototype, "scrollTo")(at, { top: to === "top" ? 0 : at.scrollHeight, behavior: "instant" });
+      else method(Element.prototype, "scrollBy")(at, { left: x, top: y, behavior: "instant" });
+      return at.scrollLeft !== before[0] || at.scrollTop !== before[1];
+    };
+    const page = getter(Document.prototype, "scrollingElement")(document) ?? top(document);
+    for (let at = e ?? middle(); at && at !== page; at = above(at)) {
+      if (!(x !== 0 && scrolls(at, "X")) && !((y !== 0 || to) && scrolls(at, "Y"))) continue;
+      if (move(at) || to) return true;
+    }
+    return move(page);
+  };
+
+  return { reach, through, still, cover, isFocused, scroll };
 }

@@ -36,7 +36,7 @@ var keysScript string
 // elementScript is an expression whose value has a method about elements.
 func elementScript(method string) string {
 	switch method {
-	case "reach", "through", "still", "cover", "isFocused":
+	case "reach", "through", "still", "cover", "isFocused", "scroll":
 		return "(" + locateScript + ").extended(" + reachScript + ")"
 	case "field", "fillIn", "holds", "focusOn", "list", "choose", "chosenNow", "box", "becomes", "labels", "picker", "addPiece", "giveFiles":
 		return "(" + locateScript + ").extended(" + keysScript + ")"
