@@ -171,7 +171,7 @@ func (s *Service) attach(ctx context.Context, r *Record, a *Access) (*Page, erro
 
 // page is a tab without a connection yet.
 func (s *Service) page(r *Record, a *Access) *Page {
-	return &Page{service: s, record: r, access: a, views: map[string]*view{}}
+	return &Page{service: s, record: r, access: a, views: map[string]*view{}, owners: map[string]*owner{}}
 }
 
 // nameTabs refuses a tab that has no name here.

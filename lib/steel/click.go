@@ -46,6 +46,9 @@ func (e *Element) press(ctx context.Context, at point, o Press) error {
 // its tab does not always say so, and a script that takes long is waited for by what comes
 // next.
 func (p *Page) met(ctx context.Context, sent []*cdp.Pending) error {
+	if p.worlds[p.tab.TargetID] == nil {
+		p.askWorld(p.tab.TargetID) // for the report
+	}
 	open, cancel := p.watch.whileOpen(ctx)
 	defer cancel()
 	limited, cancelled := context.WithTimeout(open, probeTime)

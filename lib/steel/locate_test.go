@@ -74,7 +74,7 @@ func (s *stage) refer(name, selector string) {
 		inner, cross := strings.CutPrefix(selector, "cross ")
 		if cross {
 			for _, o := range p.others {
-				if o.Type == "iframe" {
+				if o.Type == "iframe" && o.Parent == p.tab.TargetID {
 					target = o.ID
 				}
 			}

@@ -69,6 +69,9 @@ func (p *Page) report(ctx context.Context, a *Action) error {
 		return err
 	}
 	a.Schema = ActionSchema
+	if p.isElsewhere() {
+		delete(p.worlds, p.tab.TargetID) // it is the last document's
+	}
 	list := p.conn.Send("", "Target.getTargets", nil)
 	open, cancel := p.watch.whileOpen(ctx)
 	at, err := p.where(open)

@@ -33,6 +33,7 @@ type Page struct {
 	worlds  map[string]*cdp.Pending // isolated worlds that were asked for, by frame
 	aimed   *Reference              // what the command is about, if that is a reference
 	views   map[string]*view        // cross-site frames that were attached to, by their target
+	owners  map[string]*owner       // elements of frames, by the frame's id
 	watch   *watch
 	dialogs dialogs
 	before  sight // when the tab was attached to

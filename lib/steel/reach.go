@@ -49,7 +49,14 @@ func (p *Page) reach(ctx context.Context, a Aim, c Choice, needs reaching) (*Ele
 	// then: there may be others that match.
 	needs.Look = !a.IsReference()
 	var at reached
-	e, err := p.LocateAndAsk(ctx, a, c, "reach", []any{needs}, &at)
+	var e *Element
+	var err error
+	if needs.Look {
+		e, err = p.LocateAndAsk(ctx, a, c, "reach", []any{needs}, &at)
+	} else if e, err = p.Locate(ctx, a, c); err == nil {
+		e.askOwner(ctx)
+		err = e.Ask(ctx, "reach", []any{needs}, &at)
+	}
 	if err != nil {
 		return nil, point{}, err
 	}
@@ -160,43 +167,6 @@ func (e *Element) through(ctx context.Context, inner *reached, scrolled, force b
 		last = at
 	}
 	return last, nil
-}
-
-// owner is the element of a frame of a view, in the document around it.
-func (p *Page) owner(ctx context.Context, v *view, frame *frameTree) (*Element, error) {
-	id, holder := frame.Frame.ID, v
-	if frame == v.root {
-		var err error
-		if holder, err = p.holder(ctx, id); err != nil {
-			return nil, err
-		}
-	}
-	e := &Element{page: p, view: holder, at: -1}
-	around := p.parent(id)
-	if holder == v {
-		around = v.parent(frame)
-	}
-	if e.frame = holder.root.named(around); e.frame == nil {
-		return nil, errNoFrame
-	}
-	if p.worlds[around] == nil {
-		p.askWorldIn(holder.session, around)
-	}
-	var o struct {
-		Node int64 `json:"backendNodeId"`
-	}
-	if err := p.conn.Call(ctx, holder.session, "DOM.getFrameOwner", map[string]string{"frameId": id}, &o); err != nil {
-		return nil, err
-	}
-	e.node = o.Node
-	world, err := p.world(ctx, around)
-	if err != nil {
-		return nil, err
-	}
-	var n resolved
-	err = e.Send("DOM.resolveNode", map[string]any{"backendNodeId": o.Node, "executionContextId": world}).Wait(ctx, &n)
-	e.object = n.Object.ID
-	return e, err
 }
 
 // above is the frame that many levels above one of a view's.

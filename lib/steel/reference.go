@@ -118,6 +118,9 @@ func (p *Page) resolve(ctx context.Context, name string, ref *Reference) (*Eleme
 	if err != nil {
 		return nil, err
 	}
+	if v.target != "" && !p.access.Reads {
+		p.ownerOf(ctx, v, v.root) // what is done to it is done at a place in the window
+	}
 	resolving := e.Send("DOM.resolveNode", map[string]any{"backendNodeId": ref.Node, "executionContextId": world})
 	e.askName()
 	var n resolved
