@@ -43,8 +43,12 @@ func (p *Page) Fill(ctx context.Context, a Aim, c Choice, typed Typed, loose boo
 	if f.Kind == "" {
 		return nil, notEditable(h)
 	}
-	is, err := e.put(ctx, typed.Text)
-	if err != nil {
+	var is filled
+	if err := e.Ask(ctx, "fillIn", []any{typed.Text}, &is); err != nil {
+		return nil, err
+	}
+	done := &Action{Action: "fill", Target: &h}
+	if err := e.reportOn(ctx, done, "holds", []any{typed.Text}, &is); err != nil {
 		return nil, err
 	}
 	if !is.Same && !loose {
@@ -52,8 +56,26 @@ func (p *Page) Fill(ctx context.Context, a Aim, c Choice, typed Typed, loose boo
 			count(is.Length, "character"), utf8.RuneCountInString(typed.Text)).
 			WithHint("a field that puts what it is given into a form of its own is filled with --loose")
 	}
-	done := &Action{Action: "fill", Target: &h, ValueLength: &is.Length, Verified: &is.Same}
-	return done, p.report(ctx, done)
+	done.ValueLength, done.Verified = &is.Length, &is.Same
+	return done, nil
+}
+
+// reportOn is report, with a question about the element once the page's own scripts have
+// done what they do after an action. A page that has left has taken the element as it was:
+// the result stays what it is.
+func (e *Element) reportOn(ctx context.Context, done *Action, method string, args []any, result any) error {
+	if err := e.page.settle(ctx); err != nil {
+		return err
+	}
+	e.page.settled = true
+	looking := e.asking(method, args)
+	if err := e.page.report(ctx, done); err != nil {
+		return err
+	}
+	if err := e.answered(ctx, looking, method, result); !e.wentOn(err) {
+		return err
+	}
+	return nil
 }
 
 // inspect finds an element, asks about it and says what it is called.
@@ -64,22 +86,6 @@ func (p *Page) inspect(ctx context.Context, a Aim, c Choice, method string, args
 	}
 	h, err := e.Hit(ctx)
 	return e, h, err
-}
-
-// put fills the field and looks at it once more, after whatever the page's own scripts do
-// about it. A page that leaves meanwhile has taken the value as it was.
-func (e *Element) put(ctx context.Context, text string) (*filled, error) {
-	filling := e.asking("fillIn", []any{text})
-	looking := e.asking("holds", []any{text})
-	var first, then filled
-	if err := e.answered(ctx, filling, "fillIn", &first); err != nil {
-		return nil, err
-	}
-	err := e.answered(ctx, looking, "holds", &then)
-	if e.wentOn(err) {
-		return &first, nil
-	}
-	return &then, err
 }
 
 // wentOn reports whether an error says no more than that the page has left because of

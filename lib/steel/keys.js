@@ -56,7 +56,8 @@
     if (matches(e, "input[type=number i], input[type=range i]")) return is !== "" && wanted.trim() !== "" && Number(is) === Number(wanted);
     if (isArea(e)) return is === plain(wanted);
     if (isInput(e)) return false;
-    const lines = (s) => plain(s).replace(/\u00a0/g, " ").replace(/\n$/, "");
+    // An editor shows a line end as a new paragraph, with a gap or without, and spaces as one.
+    const lines = (s) => plain(s).replace(/[ \t\u00a0]+/g, " ").replace(/\n+/g, "\n").replace(/\n$/, "");
     return lines(is) === lines(wanted);
   };
   const holds = (e, wanted) => {

@@ -65,8 +65,10 @@ type NewTab struct {
 // report fills an action with what the tab is now and what happened since it was
 // attached to. It settles first.
 func (p *Page) report(ctx context.Context, a *Action) error {
-	if err := p.settle(ctx); err != nil {
-		return err
+	if !p.settled {
+		if err := p.settle(ctx); err != nil {
+			return err
+		}
 	}
 	a.Schema = ActionSchema
 	if p.isElsewhere() {

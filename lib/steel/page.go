@@ -25,6 +25,7 @@ type Page struct {
 	late    context.Context // ends lateTime after the command's own
 	session string          // the protocol's
 	tab     Tab
+	settled bool // what the command did has been waited for
 	stoodIn bool // the tab took the place of the recorded one, which is gone
 
 	targets []target // pages

@@ -30,26 +30,22 @@ func (p *Page) Select(ctx context.Context, a Aim, c Choice, wanted []string) (*A
 	if err != nil {
 		return nil, err
 	}
-	choosing, looking := e.asking("choose", []any{wanted}), e.asking("chosenNow", nil)
 	var want, is []string
-	if err := e.answered(ctx, choosing, "choose", &want); err != nil {
+	if err := e.Ask(ctx, "choose", []any{wanted}, &want); err != nil {
 		return nil, err
 	}
-	err = e.answered(ctx, looking, "chosenNow", &is)
-	if e.wentOn(err) {
-		is, err = want, nil
-	}
-	if err != nil {
+	is = slices.Clone(want)
+	done := &Action{Action: "select", Target: &h}
+	if err := e.reportOn(ctx, done, "chosenNow", nil, &is); err != nil {
 		return nil, err
 	}
 	if !sameValues(want, is) {
 		return nil, fault.New(fault.SteelValueDiffers, "%s chose otherwise after it was told", h).WithHint("look with kxm-steel snapshot")
 	}
-	done := &Action{Action: "select", Target: &h}
 	for _, v := range is {
 		done.Values = append(done.Values, clean(p.service.Secrets.Mask(v), maxMessage))
 	}
-	return done, p.report(ctx, done)
+	return done, nil
 }
 
 // sameValues reports whether two lists hold the same, in any order and however often.
