@@ -40,9 +40,8 @@ func (s *Secrets) Add(value string) {
 // spellingsOf returns the spellings of a value, but those with percent signs, of which
 // there are as many as programs that write them.
 func spellingsOf(value string) []string {
-	quoted := ndjson.AppendString(nil, value)
 	markup := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(value)
-	all := []string{value, string(quoted[1 : len(quoted)-1]), markup}
+	all := append(inJSON(value), value, markup)
 	for _, quote := range []string{"&#34;", "&quot;"} {
 		all = append(all, strings.NewReplacer(`"`, quote, "'", "&#39;").Replace(markup))
 	}
@@ -53,6 +52,15 @@ func spellingsOf(value string) []string {
 	}
 	slices.SortStableFunc(all, func(a, b string) int { return len(b) - len(a) })
 	return slices.DeleteFunc(slices.Compact(all), func(text string) bool { return text == "" })
+}
+
+// inJSON returns how encoders write a value between quotes: with nothing escaped that need
+// not be, with what HTML gives a meaning to, and with slashes.
+func inJSON(value string) []string {
+	quoted := ndjson.AppendString(nil, value)
+	plain := string(quoted[1 : len(quoted)-1])
+	html := strings.NewReplacer("&", `\u0026`, "<", `\u003c`, ">", `\u003e`).Replace(plain)
+	return []string{plain, html, strings.ReplaceAll(plain, "/", `\/`)}
 }
 
 // inBase64 returns the characters of a longer base64 text that depend on the value

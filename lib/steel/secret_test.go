@@ -2,6 +2,7 @@ package steel
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"net/url"
 	"strings"
@@ -16,7 +17,14 @@ func planted(value string) []string {
 	if err != nil {
 		panic(err)
 	}
-	all := []string{value, url.QueryEscape(value), url.PathEscape(value), "x?apiKey=" + url.QueryEscape(value) + "&y=1", string(quoted)}
+	html, err := json.Marshal(value)
+	if err != nil {
+		panic(err)
+	}
+	all := []string{
+		value, url.QueryEscape(value), url.PathEscape(value), "x?apiKey=" + url.QueryEscape(value) + "&y=1", string(quoted), string(html),
+		strings.ReplaceAll(string(quoted), "/", `\/`), strings.NewReplacer("%2B", "%2b", "%2F", "%2f", "%3D", "%3d", "%5C", "%5c").Replace(url.QueryEscape(value)),
+	}
 	for before := range 4 {
 		for after := range 4 {
 			text := strings.Repeat("b", before) + value + strings.Repeat("a", after)
