@@ -1,4 +1,4 @@
-//go:build linux
+//go:build unix
 
 package main
 
@@ -21,11 +21,15 @@ import (
 var forbidden = []string{"Target.setAutoAttach", "Target.setDiscoverTargets", "Browser.close", "Browser.crash"}
 
 // A verb about a page opens one socket and asks the server at most once beside it, sends
-// nothing that is forbidden, attaches to no tab but its own, and leaves nothing behind.
+// nothing that is forbidden, attaches to no tab but its own, and leaves nothing behind:
+// nothing that runs, nothing that is open, and no key.
 func TestDisciplineOfEveryVerb(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
+	w.server.Set("key", rightKey)
+	w.server.Set("cdp", "header")
 	const mark = "KXM_TEST_MARK=discipline"
-	w.client = w.client.with(mark)
+	w.client = w.client.with(mark).with(keyCommand(t, rightKey))
 	w.every(t, func(t *testing.T, e *example) {
 		if e.from == "" { // a tab that is not the session's
 			if err := w.server.OpenPage(t.Context(), w.site.URL+"/about?foreign"); err != nil {
@@ -44,10 +48,12 @@ func TestDisciplineOfEveryVerb(t *testing.T) {
 			t.Fatal("the record has no current tab")
 		}
 		seen := w.look()
-		if got := w.call(t, e); got.status != 0 {
+		got := w.call(t, e, "-v")
+		if got.status != 0 {
 			t.Fatalf("%+v", got)
 		}
 		w.left(e)
+		w.wantNoSecret(t, got, rightKey)
 		now := w.look()
 		if !e.changes {
 			w.wantCalls(t, e, seen, now)
@@ -67,6 +73,8 @@ func TestDisciplineOfEveryVerb(t *testing.T) {
 		}
 		w.wantNothingLeft(t, mark)
 	})
+	w.wantNoSecretSent(t, rightKey)
+	w.wantChildren(t)
 }
 
 // traffic is what the server has seen.
@@ -107,21 +115,9 @@ func (w *world) wantCalls(t *testing.T, e *example, seen, now traffic) {
 // current returns the target of the session's current tab, or "".
 func (w *world) current(t *testing.T) string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(w.get("KXM_STEEL_STATE"), "*", "*-*.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range files {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := steel.ParseRecord(text)
-		if err != nil || r.Phase != steel.Open {
-			continue
-		}
+	for _, r := range w.records(t) {
 		for _, tab := range r.Tabs {
-			if tab.Tab == r.Tab {
+			if r.Phase == steel.Open && tab.Tab == r.Tab {
 				return tab.TargetID
 			}
 		}
@@ -163,6 +159,7 @@ func started(variable string) []string {
 
 // Calls that do not depend on one another are sent without waiting.
 func TestWaitsForTheBrowser(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	for _, c := range []struct {
 		line string

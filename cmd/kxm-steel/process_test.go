@@ -266,6 +266,7 @@ func TestTheKeyIsInNoArgument(t *testing.T) {
 // Of two programs that press a button at once each presses it, one after the other, or
 // says that the session is in use.
 func TestTwoClicksOnOneSession(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.bring(t, &example{page: "/buttons"})
 	w.must(t, "eval presses=0,document.addEventListener('click',()=>presses++),1")

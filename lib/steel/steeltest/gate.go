@@ -51,6 +51,9 @@ func (s *Server) refused(w http.ResponseWriter, r *http.Request) bool {
 		panic(http.ErrAbortHandler)
 	case "redirect":
 		w.Header().Set("Location", "https://elsewhere.example.com/v1?x="+url.QueryEscape(r.Header.Get("steel-api-key")))
+		if to := s.knob("to"); to != "" {
+			w.Header().Set("Location", to)
+		}
 		w.WriteHeader(302)
 	default:
 		return false

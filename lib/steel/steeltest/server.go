@@ -79,6 +79,7 @@ func (s *Server) Close() {
 //	status       answer this status to everything
 //	body         with status: the body (default: JSON with a message)
 //	answer       "html", "broken", "nolist", "large", "hang", "drop" or "redirect" for everything
+//	to           with answer=redirect: where it leads (default: elsewhere.example.com, with the key)
 //	cdp          where a socket must have the key: "header" or "query"; else either will do
 //	host         "forwarded": a proxy in front of Chromium leaves the Host as it is
 //	browser      "none": sockets are dropped, and what dies is not replaced
