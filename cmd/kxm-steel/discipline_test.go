@@ -170,6 +170,7 @@ func TestWaitsForTheBrowser(t *testing.T) {
 		{"get text css=h1", "/buttons", 4},
 		{"eval document.title", "/buttons", 4},
 		{"click text=Plain", "/buttons", 8},
+		{"fill label=Plain text", "/fields", 8},
 	} {
 		w.bring(t, &example{page: c.page})
 		w.server.Set("frame-delay", "50ms") // each way, so that what is sent at once is told from what waits

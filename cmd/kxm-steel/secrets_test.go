@@ -60,7 +60,7 @@ func lowerHex(text string) string {
 // or of half of it, and in nothing else.
 func traces(secret string) []string {
 	_, core, _ := strings.Cut(secret, "Planted")
-	all := []string{"Planted" + core[:8]}
+	all := []string{"Planted" + core[:8], strings.ToUpper("Planted" + core[:8])}
 	for _, text := range spelled(secret) {
 		if !strings.Contains(text, all[0]) {
 			all = append(all, text[6:len(text)-12]) // without what its neighbours have a part in
@@ -340,4 +340,85 @@ func (w *world) copyState(t *testing.T, server string) string {
 		}
 	}
 	return dir
+}
+
+// sitePassword is what a person would not want to see again anywhere.
+const sitePassword = `p+/=%"&` + "PlantedPassword5820" + `&"%=/+p`
+
+// passwords are calls that are given a secret of a site, by each way that each verb has,
+// and what is called after it.
+var passwords = []struct {
+	example
+	status int
+	after  []string
+}{
+	{example{verb: "fill", args: "label=Password --from-env SECRET", page: "/"}, 0, []string{"snapshot", "get value label=Password", "get text", "eval 1", "shot -o $OUT/shot.png"}},
+	{example{verb: "fill", args: "label=Password --stdin", stdin: sitePassword + "\n", page: "/"}, 0, []string{"snapshot", "snapshot --find Password", "console", "network"}},
+	{example{verb: "type", args: "label=Password --from-env SECRET", page: "/"}, 0, []string{"snapshot", "wait --for 10ms"}},
+	{example{verb: "type", args: "label=Password --stdin", stdin: sitePassword, page: "/"}, 0, []string{"click text=Nobody", "press Tab"}},
+	{example{verb: "fill", args: "label=Plain --from-env SECRET", page: "/fields"}, 0, nil},
+	{example{verb: "type", args: "label=Plain --stdin", stdin: sitePassword, page: "/fields"}, 0, nil},
+	{example{verb: "fill", args: "css=#rich --from-env SECRET", page: "/fields"}, 0, nil},
+	{example{verb: "fill", args: "label=Upper --from-env SECRET", page: "/fields"}, 1, nil},
+	{example{verb: "fill", args: "label=Short --from-env SECRET", page: "/fields"}, 1, nil},
+	{example{verb: "fill", args: "label=Number --stdin", stdin: sitePassword, page: "/fields"}, 1, nil},
+	{example{verb: "fill", args: "label=Fixed --from-env SECRET", page: "/fields"}, 1, nil},
+	{example{verb: "fill", args: "label=Nobody --from-env SECRET", page: "/fields"}, 1, nil},
+	{example{verb: "type", args: "label=Off --stdin", stdin: sitePassword, page: "/fields"}, 1, nil},
+	{example{verb: "click", args: "text=Prompt --on-dialog text-from-env=SECRET", page: "/dialogs"}, 0, []string{"dialog"}},
+	{example{verb: "click", args: "text=Prompt --on-dialog text-from-stdin", stdin: sitePassword, page: "/dialogs"}, 0, []string{"dialog", "session show"}},
+	{example{verb: "session start", args: "--proxy-from-env PROXY", from: none, to: open_, changes: true}, 0, []string{"session show", "session list"}},
+	{example{verb: "session start", args: "-n --proxy-from-env PROXY", from: none}, 0, nil},
+}
+
+// A secret of a site is in nothing that the verb which is given it says or keeps, whether
+// it succeeds or not, and shows in no later look at a field that hides it.
+func TestASitePasswordIsNowhere(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.client = w.client.with("SECRET=" + sitePassword).with("PROXY=http://ada:" + url.QueryEscape(sitePassword) + "@127.0.0.1:9")
+	for i := range passwords {
+		p := &passwords[i]
+		for j, form := range forms {
+			w.bring(t, &p.example)
+			got := w.call(t, &p.example, form...)
+			if got.status != p.status {
+				t.Errorf("%s %s: %+v, want status %d", p.verb, p.args, got, p.status)
+			}
+			w.wantNoSecret(t, got, sitePassword)
+			if got.status == 0 {
+				w.left(&p.example)
+			}
+			if j > 0 {
+				continue
+			}
+			for _, line := range p.after {
+				w.wantNoSecret(t, w.run(t, strings.Fields(w.expand(line))...), sitePassword)
+			}
+			// Where it does not come that far, it is not told either.
+			w.server.Set("host", "forwarded")
+			w.wantNoSecret(t, w.call(t, &p.example, form...), sitePassword)
+			w.server.Set("host", "")
+		}
+	}
+	w.end(t)
+}
+
+// Every way into a verb for a secret is tried.
+func TestEveryWayForASecretIsTried(t *testing.T) {
+	tried := map[string]bool{}
+	for _, p := range passwords {
+		for _, word := range strings.Fields(p.args) {
+			if flag, ok := strings.CutPrefix(word, "--"); ok {
+				tried[p.verb+" "+flag] = true
+			}
+		}
+	}
+	for verb, flags := range grammarOf(t) {
+		for _, flag := range flags {
+			if (flag == "stdin" || strings.HasSuffix(flag, "from-env")) && !tried[verb+" "+flag] {
+				t.Errorf("%s --%s is not tried", verb, flag)
+			}
+		}
+	}
 }
