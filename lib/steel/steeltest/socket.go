@@ -107,20 +107,30 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	defer up.Drop()
+	n := s.counted() // before the client knows that it has one
+	defer s.uncount()
 	down, err := cdp.Accept(w, r)
 	if err != nil {
 		return
 	}
 	defer down.Drop()
+	s.forward(n, down, up)
+}
+
+// counted counts a socket that opens, and returns its number.
+func (s *Server) counted() int {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.opened++
 	s.open++
-	n := s.opened
-	s.mu.Unlock()
-	s.forward(n, down, up)
+	return s.opened
+}
+
+// uncount counts a socket that has ended.
+func (s *Server) uncount() {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.open--
-	s.mu.Unlock()
 }
 
 // cloudSocket refuses a socket of the cloud that is not at the root, for a session that
