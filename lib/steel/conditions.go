@@ -326,7 +326,9 @@ func (p *Page) truth(ctx context.Context, evaluation *cdp.Pending) (ok bool, why
 	defer cancel()
 	var a asked
 	if err := evaluation.Wait(limited, &a); err != nil {
-		if ctx.Err() == nil && (terminated(err) || limited.Err() != nil) {
+		// Of a script that it ended at an unlucky moment Chromium says no more than this.
+		unlucky := cdp.Says(err, "Internal error")
+		if ctx.Err() == nil && (terminated(err) || unlucky || limited.Err() != nil) {
 			return false, "it did not come to its end within " + short(scriptTime), nil
 		}
 		if cdp.Says(err, "Promise was collected") {
