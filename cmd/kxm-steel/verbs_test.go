@@ -234,7 +234,7 @@ func (w *world) bring(t *testing.T, e *example) {
 		w.id, w.stage = w.server.Foreign(), unclaimed
 		return
 	case w.stage == none:
-		w.must(t, "session start")
+		w.must(t, "session start --timeout 30m") // a session of five minutes ends before a slow run does
 		w.stage = open_
 	}
 	for _, page := range strings.Fields(or(e.page, "/about")) {
