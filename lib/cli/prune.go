@@ -13,22 +13,20 @@ import (
 // fields but for those commands.
 //
 // A command is chosen by its name as the first argument, and so on below it. Behind
-// flags alone the default command is, if no argument is another's name. Wherever that
-// is not certain, and where help or a generated text is asked for, everything stays.
+// flags alone the default command is, if no argument is another's name. The version alone
+// needs none. Wherever that is not certain, and where help or a generated text is asked
+// for, everything stays.
 func pruned(grammar any, args []string) any {
-	for _, a := range args {
-		if a == "--" {
-			break
-		}
-		if a == "-h" || a == "--help" || strings.HasPrefix(a, "--generate") || strings.HasPrefix(a, "--version") {
-			return grammar
-		}
-	}
 	v := reflect.ValueOf(grammar).Elem()
 	name := ""
-	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+	switch {
+	case slices.Equal(args, []string{"--version"}):
+		name = noCommand
+	case wantsAll(args):
+		return grammar
+	case len(args) > 0 && !strings.HasPrefix(args[0], "-"):
 		name = args[0]
-	} else {
+	default:
 		name = defaultCommand(v.Type(), args)
 	}
 	kept, ok := prunedStruct(v, name, args)
@@ -38,13 +36,29 @@ func pruned(grammar any, args []string) any {
 	return kept.Addr().Interface()
 }
 
+// wantsAll reports whether arguments may ask for a text about the whole grammar.
+func wantsAll(args []string) bool {
+	for _, a := range args {
+		if a == "--" {
+			break
+		}
+		if a == "-h" || a == "--help" || strings.HasPrefix(a, "--generate") || strings.HasPrefix(a, "--version") {
+			return true
+		}
+	}
+	return false
+}
+
+// noCommand is a name that no argument can be.
+const noCommand = "\x00"
+
 // prunedStruct copies a struct with the one command of that name, which is pruned in
 // turn by the arguments behind its name.
 func prunedStruct(v reflect.Value, name string, args []string) (reflect.Value, bool) {
 	t := v.Type()
 	var fields []reflect.StructField
 	var values []reflect.Value
-	found := false
+	found := name == noCommand
 	for i := range t.NumField() {
 		f, value := t.Field(i), v.Field(i)
 		if _, command := f.Tag.Lookup("cmd"); command {

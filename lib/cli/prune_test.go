@@ -54,7 +54,10 @@ func TestPruned(t *testing.T) {
 		{[]string{"group"}, []string{"group", "group one", "group two"}},
 		{[]string{"group", "--errors", "json", "two"}, []string{"group", "group one", "group two"}},
 		{[]string{"group", "thre"}, []string{"group", "group one", "group two"}},
+		{[]string{"--version"}, nil},
 		// Where the arguments leave it open, nothing goes.
+		{[]string{"--version", "main"}, everything},
+		{[]string{"--version=x"}, everything},
 		{[]string{"named"}, everything},
 		{[]string{"mian"}, everything},
 		{[]string{"-C", "d", "group", "one"}, everything},
