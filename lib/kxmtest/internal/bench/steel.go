@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -42,6 +43,12 @@ func (b *bench) steel(empty string) {
 // steelRows is in the name of each row that needs a browser.
 const steelRows = "kxm-steel "
 
+// The other program's sessions: one that has its daemon, and one that starts it.
+const (
+	warm  = "kxm-bench-warm"
+	first = "kxm-bench-first"
+)
+
 // rivals are the two programs on one site.
 type rivals struct {
 	b                         *bench
@@ -68,43 +75,49 @@ func (r *rivals) rows() {
 		fmt.Println("agent-browser is not installed: what is compared with it is left out")
 		return
 	}
-	defer b.run(r.theirs("warm", "close"))
+	for _, session := range []string{warm, first} { // which a run that failed may have left
+		end := r.theirs(session, "close")
+		_ = exec.Command(end.argv[0], end.argv[1:]...).Run() // mostly there is none
+	}
+	defer b.run(r.theirs(warm, "close"))
 
 	// The page is open in both when they are told to look at it.
-	b.run(r.theirs("warm", "open", table))
-	b.ratio("kxm-steel snapshot --max-bytes 0 of the table / agent-browser", 1, whole, r.theirs("warm", "snapshot"))
-	b.sizes("kxm-steel snapshot of the table in bytes / agent-browser", 0.5, whole, r.theirs("warm", "snapshot"))
+	b.run(r.theirs(warm, "open", table))
+	b.ratio("kxm-steel snapshot --max-bytes 0 of the table / agent-browser", 1, whole, r.theirs(warm, "snapshot"))
+	b.sizes("kxm-steel snapshot of the table in bytes / agent-browser", 0.5, whole, r.theirs(warm, "snapshot"))
 
-	first := r.theirs("first", "open", r.site)
-	end := r.theirs("first", "close")
-	first.before = &end
-	b.ratio("kxm-steel goto, the first command / agent-browser's first open", 0.4, r.ours("goto", r.site), first)
+	opening := r.theirs(first, "open", r.site)
+	end := r.theirs(first, "close")
+	opening.before = &end
+	b.ratio("kxm-steel goto, the first command / agent-browser's first open", 0.4, r.ours("goto", r.site), opening)
 	b.run(end)
-	b.ratio("kxm-steel goto / agent-browser open", 1, r.ours("goto", r.site), r.theirs("warm", "open", r.site))
-	b.ratio("kxm-steel get url / agent-browser", 2.5, r.ours("get", "url"), r.theirs("warm", "get", "url"))
-	b.ratio("kxm-steel eval 1+1 / agent-browser", 2.5, r.ours("eval", "1+1"), r.theirs("warm", "eval", "1+1"))
-	b.ratio("kxm-steel snapshot of the login page / agent-browser", 2, r.ours("snapshot"), r.theirs("warm", "snapshot"))
+	b.ratio("kxm-steel goto / agent-browser open", 1, r.ours("goto", r.site), r.theirs(warm, "open", r.site))
+	b.ratio("kxm-steel get url / agent-browser", 2.5, r.ours("get", "url"), r.theirs(warm, "get", "url"))
+	b.ratio("kxm-steel eval 1+1 / agent-browser", 2.5, r.ours("eval", "1+1"), r.theirs(warm, "eval", "1+1"))
+	b.ratio("kxm-steel snapshot of the login page / agent-browser", 2, r.ours("snapshot"), r.theirs(warm, "snapshot"))
 	text := r.ours("snapshot", "--max-bytes", "0", "--format", "text")
-	b.sizes("kxm-steel snapshot of the login page in bytes / agent-browser", 0.6, text, r.theirs("warm", "snapshot"))
-	b.sizes("kxm-steel snapshot of the login page in bytes / agent-browser -i", 0.85, text, r.theirs("warm", "snapshot", "-i"))
-	b.sizes("kxm-steel snapshot of the login page in JSON / agent-browser --json", 0.4, r.ours("snapshot"), r.theirs("warm", "snapshot", "--json"))
+	b.sizes("kxm-steel snapshot of the login page in bytes / agent-browser", 0.6, text, r.theirs(warm, "snapshot"))
+	b.sizes("kxm-steel snapshot of the login page in bytes / agent-browser -i", 0.85, text, r.theirs(warm, "snapshot", "-i"))
+	b.sizes("kxm-steel snapshot of the login page in JSON / agent-browser --json", 0.4, r.ours("snapshot"), r.theirs(warm, "snapshot", "--json"))
 
-	b.ratio("kxm-steel login of eight commands / agent-browser", 1.25, r.ourLogin(), r.theirLogin("warm"))
-	cold := r.theirLogin("first")
-	cold.before = &end
-	b.ratio("kxm-steel login / agent-browser with its daemon's start", 0.9, r.ourLogin(), cold)
+	loggedOut := r.ours("goto", r.site+"/logout")
+	ours, theirs, cold := r.ourLogin(), r.theirLogin(warm), r.theirLogin(first)
+	ours.before, theirs.before = &loggedOut, &loggedOut
+	b.ratio("kxm-steel login of eight commands / agent-browser", 1.25, ours, theirs)
+	noDaemon := shell(b.dir, fmt.Sprintf("kxm-steel goto %s/logout && '%s' --session %s close", r.site, r.other, first))
+	cold.before = &noDaemon
+	b.ratio("kxm-steel login / agent-browser with its daemon's start", 0.9, ours, cold)
 	b.run(end)
 }
 
 // ourLogin and theirLogin are the same eight commands.
 func (r *rivals) ourLogin() command {
 	return shell(r.b.dir, fmt.Sprintf(`set -e
-kxm-steel goto %[1]s/logout >/dev/null
 kxm-steel goto %[1]s
 kxm-steel snapshot
 kxm-steel fill 'label=Email' %[2]s
 SECRET='%[3]s' kxm-steel fill label=Password --from-env SECRET
-kxm-steel click 'text=Sign in' --nth 1
+kxm-steel click 'text=Sign in' --nth 2 # the first is the heading
 kxm-steel wait --text 'Welcome Ada'
 kxm-steel get text css=h1
 kxm-steel shot -o ours.png`, r.site, steeltest.Email, steeltest.Password))
@@ -113,7 +126,6 @@ kxm-steel shot -o ours.png`, r.site, steeltest.Email, steeltest.Password))
 func (r *rivals) theirLogin(session string) command {
 	run := fmt.Sprintf("'%s' --session %s --cdp %s", r.other, session, r.cdp)
 	return shell(r.b.dir, fmt.Sprintf(`set -e
-kxm-steel goto %[1]s/logout >/dev/null
 %[4]s open %[1]s
 %[4]s snapshot
 %[4]s find label Email fill %[2]s
