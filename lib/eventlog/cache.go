@@ -17,6 +17,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"kxm/lib/fault"
 	"kxm/lib/repo"
@@ -251,25 +252,22 @@ func (f *cacheFile) read(name string, digest [sha256.Size]byte) {
 	if err != nil || !st.Mode().IsRegular() || st.Size() > maxCache {
 		return
 	}
-	var text strings.Builder
-	text.Grow(int(st.Size()))
-	if _, err := io.Copy(&text, file); err == nil {
-		f.parse(text.String(), digest)
+	if st.Size() >= leastMapped {
+		if text, err := mapped(file, int(st.Size())); err == nil {
+			f.parse(text, digest)
+			return
+		}
+	}
+	text := make([]byte, st.Size())
+	if _, err := io.ReadFull(file, text); err == nil {
+		f.parse(text, digest)
 	}
 }
 
-// checksum is that of a text. It goes through a buffer, since the standard library has
-// none for texts, and a copy of a large one costs more than the sum.
-func checksum(text string) uint32 {
-	var sum uint32
-	var buffer [8 << 10]byte
-	for len(text) > 0 {
-		n := copy(buffer[:], text)
-		sum = crc32.Update(sum, castagnoli(), buffer[:n])
-		text = text[n:]
-	}
-	return sum
-}
+// leastMapped is how large a file is that is mapped into memory and not read, which saves
+// a quarter of the time of a list of 7 MB. Texts point into it, so that it stays mapped:
+// small files, of which a program may open many, are read.
+const leastMapped = 1 << 20
 
 // number is the 32 bits at a place, in network order.
 func number(text string, at int) uint32 {
@@ -277,12 +275,14 @@ func number(text string, at int) uint32 {
 	return uint32(text[at])<<24 | uint32(text[at+1])<<16 | uint32(text[at+2])<<8 | uint32(text[at+3])
 }
 
-func (f *cacheFile) parse(data string, digest [sha256.Size]byte) {
+// parse takes the bytes of a file, which must not change any more.
+func (f *cacheFile) parse(text []byte, digest [sha256.Size]byte) {
+	data := unsafe.String(unsafe.SliceData(text), len(text)) // no copy: see leastMapped
 	if len(data) < cacheHead+4 || !strings.HasPrefix(data, cacheMagic) || data[len(cacheMagic):][:sha256.Size] != string(digest[:]) {
 		return
 	}
 	body := data[:len(data)-4]
-	if number(data, len(body)) != checksum(body) {
+	if number(data, len(body)) != crc32.Checksum(text[:len(body)], castagnoli()) {
 		return
 	}
 	head := len(cacheMagic) + sha256.Size

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -242,6 +243,42 @@ func TestACopiedFolderIsAnotherOne(t *testing.T) {
 	}
 }
 
+// Large files are mapped and small ones read; either is found sound, or is no cache.
+func TestLargeCacheFilesAreMapped(t *testing.T) {
+	t.Parallel()
+	id := strings.Repeat("ab", 20)
+	for _, size := range []int{1, leastMapped} {
+		want := strings.Repeat("v", size)
+		b := cacheBuilder{idLen: 20, values: []cacheRow{{tree: repo.OID(id), path: "aa/00000000000000", value: want}}}
+		var text bytes.Buffer
+		w := bufio.NewWriter(&text)
+		b.write(w, [32]byte{})
+		if err := w.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			name  string
+			text  []byte
+			sound bool
+		}{
+			{"whole", text.Bytes(), true},
+			{"cut", text.Bytes()[:text.Len()-1], false},
+			{"damaged", append(bytes.Repeat([]byte{0}, size), text.Bytes()[size:]...), false},
+		} {
+			name := filepath.Join(t.TempDir(), "cache")
+			if err := os.WriteFile(name, c.text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			file := cacheFile{idLen: 20}
+			file.read(name, [32]byte{})
+			_, got, ok := file.values.find(file.data, repo.OID(id), "aa/00000000000000")
+			if ok != c.sound || ok && got != want {
+				t.Errorf("%d bytes, %s: %v, %d bytes", size, c.name, ok, len(got))
+			}
+		}
+	}
+}
+
 // FuzzCacheFile: whatever the file holds, reading it ends, and what it gives lies in
 // it.
 func FuzzCacheFile(f *testing.F) {
@@ -262,7 +299,7 @@ func FuzzCacheFile(f *testing.F) {
 			data = binary.BigEndian.AppendUint32(body, crc32.Checksum(body, castagnoli()))
 		}
 		file := cacheFile{idLen: 20}
-		file.parse(string(data), [32]byte{})
+		file.parse(data, [32]byte{})
 		for i := range file.values.count {
 			row, ok := file.values.row(file.data, i)
 			if !ok {
