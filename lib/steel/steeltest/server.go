@@ -85,6 +85,7 @@ func (s *Server) Close() {
 //	browser      "none": sockets are dropped, and what dies is not replaced
 //	frame-delay  how long each message of a socket is on its way
 //	drop-after   drop a socket at the message that follows so many of its client's
+//	refuses      a method of the protocol that the browser does not have
 //	create       "lost": done, and no answer; "never": no answer and not done; "fails": 500
 //	             and a ghost; "other": another id; "hang": no answer until the end
 //	release      "fails": 500, and it is over; "stuck": 500, and it is not; "hang"

@@ -162,7 +162,8 @@ type late struct {
 }
 
 // carry passes messages one way. The knob "frame-delay" makes the way longer and not
-// narrower: several messages are on it at a time. The knob "drop-after" ends it.
+// narrower: several messages are on it at a time. The knob "drop-after" ends it, and
+// "refuses" names a method that the browser does not have.
 func (s *Server) carry(ctx context.Context, n int, from, to *cdp.Socket, toBrowser bool) {
 	queue := make(chan late, 64)
 	go func() {
@@ -177,7 +178,12 @@ func (s *Server) carry(ctx context.Context, n int, from, to *cdp.Socket, toBrows
 				l.ready = time.After(d)
 			}
 			if toBrowser {
-				s.noteFrame(n, true, message)
+				if f := s.noteFrame(n, true, message); f.Method != "" && f.Method == s.knob("refuses") {
+					if from.Write(ctx, unknown(f)) != nil {
+						return
+					}
+					continue
+				}
 				if last := s.knob("drop-after"); last != "" && passed >= atoi(last) {
 					return
 				}
@@ -204,7 +210,7 @@ func (s *Server) carry(ctx context.Context, n int, from, to *cdp.Socket, toBrows
 
 // noteFrame keeps a frame: one of a client as it comes in, one of the browser as it
 // goes out, so that their order is the client's.
-func (s *Server) noteFrame(n int, toBrowser bool, message []byte) {
+func (s *Server) noteFrame(n int, toBrowser bool, message []byte) Frame {
 	f := Frame{Socket: n, ToBrowser: toBrowser, Bytes: len(message)}
 	var head struct {
 		ID        int64           `json:"id"`
@@ -221,4 +227,14 @@ func (s *Server) noteFrame(n int, toBrowser bool, message []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.frames = append(s.frames, f)
+	return f
+}
+
+// unknown is what Chromium answers to a method that it does not have.
+func unknown(f Frame) []byte {
+	answer, err := json.Marshal(map[string]any{"id": f.ID, "sessionId": f.Session, "error": map[string]any{"code": -32601, "message": "'" + f.Method + "' wasn't found"}})
+	if err != nil {
+		panic(err) // it is made of texts and numbers
+	}
+	return answer
 }
