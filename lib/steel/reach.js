@@ -110,9 +110,15 @@
     }
     return all;
   };
+  // still waits until nothing moves an element. One animation often follows another, a
+  // moment later.
   const still = async (e, most) => {
-    const ends = Promise.allSettled(moving(e).map((a) => a.finished));
-    await Promise.race([ends, new Promise((over) => setTimeout(over, most))]);
+    const until = performance.now() + most;
+    const pause = (ms) => new Promise((over) => setTimeout(over, ms));
+    for (let all = moving(e); all.length && performance.now() < until; all = moving(e)) {
+      await Promise.race([Promise.allSettled(all.map((a) => a.finished)), pause(until - performance.now())]);
+      await pause(20);
+    }
   };
 
   // reach finds a point at which a press meets an element, and scrolls unless it is only
