@@ -80,7 +80,7 @@ func (e *Element) toggle(ctx context.Context) error {
 
 // spot is the point at which a press meets the element.
 func (e *Element) spot(ctx context.Context) (point, error) {
-	needs := reaching{Enabled: true}
+	needs := reaching{Enabled: true, Patience: coverTime.Milliseconds()}
 	var at reached
 	if err := e.Ask(ctx, "reach", []any{needs}, &at); err != nil {
 		return point{}, err

@@ -141,7 +141,8 @@
     const left = new Set(list);
     for (const e of list) for (let at = above(e); at; at = above(at)) left.delete(at);
     for (const e of [...left]) {
-      const control = matches(e, "label") ? e.control : closest(e, controls);
+      const part = closest(e, `label, ${controls}`);
+      const control = part && matches(part, "label") ? part.control : part;
       if (control && control !== e && isVisible(control) && named(control) === wanted) {
         left.delete(e);
         left.add(control);

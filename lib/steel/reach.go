@@ -8,14 +8,19 @@ import (
 	"kxm/lib/fault"
 )
 
-// stillTime is how long an element that is moved by an animation is waited for.
-const stillTime = 2 * time.Second
+// How long an element is waited for that an animation moves, and one that something lies
+// over, which may be going away.
+const (
+	stillTime = 2 * time.Second
+	coverTime = time.Second
+)
 
 // reaching says what is needed of an element that is to be pressed.
 type reaching struct {
-	Look    bool `json:"look"`    // nothing is scrolled
-	Enabled bool `json:"enabled"` // a disabled one is none
-	Force   bool `json:"force"`   // it does not matter what lies over it
+	Look     bool  `json:"look"`     // nothing is scrolled or waited for
+	Enabled  bool  `json:"enabled"`  // a disabled one is none
+	Force    bool  `json:"force"`    // it does not matter what lies over it
+	Patience int64 `json:"patience"` // milliseconds until what lies over it counts
 }
 
 // reached is where the script found an element.
@@ -47,7 +52,7 @@ type point struct{ x, y float64 }
 func (p *Page) reach(ctx context.Context, a Aim, c Choice, needs reaching) (*Element, point, error) {
 	// An element is looked at in the same wait in which it is found. It is not scrolled
 	// then: there may be others that match.
-	needs.Look = !a.IsReference()
+	needs.Look, needs.Patience = !a.IsReference(), coverTime.Milliseconds()
 	var at reached
 	var e *Element
 	var err error

@@ -112,18 +112,18 @@
   };
   // still waits until nothing moves an element. One animation often follows another, a
   // moment later.
+  const pause = (ms) => new Promise((over) => setTimeout(over, ms));
   const still = async (e, most) => {
     const until = performance.now() + most;
-    const pause = (ms) => new Promise((over) => setTimeout(over, ms));
     for (let all = moving(e); all.length && performance.now() < until; all = moving(e)) {
       await Promise.race([Promise.allSettled(all.map((a) => a.finished)), pause(until - performance.now())]);
       await pause(20);
     }
   };
 
-  // reach finds a point at which a press meets an element, and scrolls unless it is only
+  // reachNow finds a point at which a press meets an element, and scrolls unless it is only
   // to look. With force it does not matter what lies over it.
-  const reach = (e, { look, enabled, force }) => {
+  const reachNow = (e, { look, enabled, force }) => {
     if (!isConnected(e)) return { problem: "gone" };
     if (!isShown() || !isVisible(e)) return { problem: "hidden" };
     if (matches(e, "option, optgroup") && !boxes(e).length) return { problem: "closed" };
@@ -137,6 +137,18 @@
       found = { ...pick(e, force), scrolled: true };
     }
     return found;
+  };
+
+  // reach is reachNow, and waits for what lies over the element unless it is only to look:
+  // a dialog that closes often does so in sight.
+  const reach = (e, needs) => {
+    const found = reachNow(e, needs);
+    return needs.look || found.problem !== "covered" ? found : uncovered(e, needs);
+  };
+  const uncovered = async (e, needs) => {
+    const until = performance.now() + needs.patience;
+    while (performance.now() < until && pick(e, false).problem) await pause(50);
+    return { ...reachNow(e, needs), scrolled: true };
   };
 
   // through is reach for a frame's element and a point of the frame's window.
@@ -165,7 +177,7 @@
   // isFocused waits until a frame's element has the focus of its document.
   const isFocused = async (e, most) => {
     const root = rootOf(e), has = () => getter((isShadow(root) ? ShadowRoot : Document).prototype, "activeElement")(root) === e;
-    for (const end = performance.now() + most; !has() && performance.now() < end; ) await new Promise((over) => setTimeout(over, 10));
+    for (const end = performance.now() + most; !has() && performance.now() < end; ) await pause(10);
     return has();
   };
 
