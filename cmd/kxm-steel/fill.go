@@ -72,7 +72,7 @@ func (*fillCmd) Codes() []fault.Code {
 
 // Help says what a field is.
 func (*fillCmd) Help() string {
-	return `The value is set at once, as input and change events tell the page, and read back: valueLength is in characters. A field that cuts the text or puts it into another form ends the command with steel_value_differs; with --loose it is only not verified. Text inputs, dates, times, numbers, colours and ranges, text areas and editable content are filled; a date is 2026-01-31 and a time 13:45. An empty text empties the field. A label stands for its field.
+	return `The value is set at once, as input and change events tell the page, and read back: valueLength is in characters. A field that cuts the text or puts it into another form ends the command with steel_value_differs; with --loose it is only not verified. Text inputs, dates, times, numbers, colours and ranges, text areas and editable content are filled; a date is 2026-01-31 and a time 13:45. Editable content is selected and written over as by an input method. An empty text empties the field. A label stands for its field.
 
 ` + secretHelp + "\n\n" + targetHelp
 }

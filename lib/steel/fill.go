@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"kxm/lib/cdp"
 	"kxm/lib/fault"
 )
 
@@ -44,7 +45,12 @@ func (p *Page) Fill(ctx context.Context, a Aim, c Choice, typed Typed, loose boo
 		return nil, notEditable(h)
 	}
 	var is filled
-	if err := e.Ask(ctx, "fillIn", []any{typed.Text}, &is); err != nil {
+	if f.Kind == "rich" {
+		err = e.replace(ctx, h, typed.Text, &is)
+	} else {
+		err = e.Ask(ctx, "fillIn", []any{typed.Text}, &is)
+	}
+	if err != nil {
 		return nil, err
 	}
 	done := &Action{Action: "fill", Target: &h}
@@ -58,6 +64,29 @@ func (p *Page) Fill(ctx context.Context, a Aim, c Choice, typed Typed, loose boo
 	}
 	done.ValueLength, done.Verified = &is.Length, &is.Same
 	return done, nil
+}
+
+// replace replaces what an editor holds as a person would: all of it is selected, and
+// written over or deleted.
+func (e *Element) replace(ctx context.Context, h Hit, text string, is *filled) error {
+	if err := e.takeFocus(ctx, h, "selectIn"); err != nil {
+		return err
+	}
+	var sent []*cdp.Pending
+	if text == "" {
+		del, _ := namedKey("Delete")
+		sent = e.strike(del)
+	} else {
+		sent = append(sent, e.Send("Input.insertText", map[string]string{"text": text}))
+	}
+	if err := e.page.met(ctx, sent); err != nil {
+		return err
+	}
+	*is = filled{Length: utf8.RuneCountInString(text)} // where the page goes elsewhere at once, nothing is read back
+	if err := e.Ask(ctx, "replaced", []any{text}, is); !e.wentOn(err) {
+		return err
+	}
+	return nil
 }
 
 // reportOn is report, with a question about the element once the page's own scripts have

@@ -32,15 +32,6 @@
   // fillIn replaces what a field holds. A field takes no more than a person could type.
   const fillIn = (e, value) => {
     focus(e);
-    if (!(isInput(e) || isArea(e))) {
-      getSelection().selectAllChildren(e);
-      if (!document.execCommand(value ? "insertText" : "delete", false, value) && text(e).trim() !== value) {
-        e.textContent = value;
-        send(e, new InputEvent("input", { bubbles: true, composed: true, inputType: "insertReplacementText" }));
-      }
-      send(e, new Event("change", { bubbles: true }));
-      return holds(e, value);
-    }
     const most = getter(prototypeOf(e), "maxLength")(e);
     setter(prototypeOf(e), "value")(e, most >= 0 ? value.slice(0, most) : value);
     changed(e);
@@ -61,7 +52,8 @@
     return lines(is) === lines(wanted);
   };
   const holds = (e, wanted) => {
-    const is = isInput(e) || isArea(e) ? getter(prototypeOf(e), "value")(e) : text(e).replace(/\n$/, "");
+    // An editor that holds nothing may show a space without width.
+    const is = isInput(e) || isArea(e) ? getter(prototypeOf(e), "value")(e) : text(e).replace(/[\u200b\ufeff]/g, "").replace(/\n$/, "");
     return { length: [...is].length, same: isSame(e, is, wanted) };
   };
 
@@ -93,6 +85,19 @@
       getSelection().collapseToEnd();
     }
     return true;
+  };
+
+  // selectIn gives an editor the focus and selects all that it holds. What an editor shows
+  // is made of a model of its own, which only what the browser tells of keys and texts
+  // changes: so it is written by these, and replaced told of it at last.
+  const selectIn = (e) => {
+    if (!focusOn(e)) return false;
+    getSelection().selectAllChildren(rootOfEditor(e));
+    return true;
+  };
+  const replaced = (e, wanted) => {
+    send(e, new Event("change", { bubbles: true }));
+    return holds(e, wanted);
   };
 
   // options are those of a list that are meant: by value, then by visible label.
@@ -168,6 +173,6 @@
 
   // A label stands for its field.
   const fieldOf = (e) => (matches(e, "label") ? getter(HTMLLabelElement.prototype, "control")(e) ?? e : e);
-  const methods = { field, fillIn, holds, focusOn, list, choose, chosenNow, box, becomes, labels, picker, addPiece, giveFiles };
+  const methods = { field, fillIn, holds, focusOn, selectIn, replaced, list, choose, chosenNow, box, becomes, labels, picker, addPiece, giveFiles };
   return Object.fromEntries(Object.entries(methods).map(([name, ask]) => [name, (e, ...args) => ask(fieldOf(e), ...args)]));
 }

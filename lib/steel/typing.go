@@ -113,19 +113,25 @@ func (p *Page) focus(ctx context.Context, a Aim, c Choice, typed Typed, f *typed
 	if err := f.takes(h, typed); err != nil {
 		return nil, h, err
 	}
+	return e, h, e.takeFocus(ctx, h, "focusOn")
+}
+
+// takeFocus gives the element the focus, by a question of keys.js that does.
+func (e *Element) takeFocus(ctx context.Context, h Hit, method string) error {
+	p := e.page
 	// A tab that nobody looks at, and a frame of another process, have no focus to give.
 	p.Send("Emulation.setFocusEmulationEnabled", map[string]bool{"enabled": true})
 	if e.view.session != p.session {
 		e.Send("Emulation.setFocusEmulationEnabled", map[string]bool{"enabled": true})
 	}
 	var has bool
-	if err := e.Ask(ctx, "focusOn", nil, &has); err != nil {
-		return nil, h, err
+	if err := e.Ask(ctx, method, nil, &has); err != nil {
+		return err
 	}
 	if !has {
-		return nil, h, fault.New(fault.SteelTargetKind, "%s does not take the focus", h)
+		return fault.New(fault.SteelTargetKind, "%s does not take the focus", h)
 	}
-	return e, h, p.frameFocused(ctx, e)
+	return p.frameFocused(ctx, e)
 }
 
 // frameFocused waits until the frames around an element know that the focus is in them:

@@ -38,7 +38,7 @@ func elementScript(method string) string {
 	switch method {
 	case "reach", "through", "still", "cover", "isFocused", "scroll":
 		return "(" + locateScript + ").extended(" + reachScript + ")"
-	case "field", "fillIn", "holds", "focusOn", "list", "choose", "chosenNow", "box", "becomes", "labels", "picker", "addPiece", "giveFiles":
+	case "field", "fillIn", "holds", "focusOn", "selectIn", "replaced", "list", "choose", "chosenNow", "box", "becomes", "labels", "picker", "addPiece", "giveFiles":
 		return "(" + locateScript + ").extended(" + keysScript + ")"
 	}
 	return "(" + locateScript + ")"
