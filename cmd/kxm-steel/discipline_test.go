@@ -171,6 +171,7 @@ func TestWaitsForTheBrowser(t *testing.T) {
 		{"eval document.title", "/buttons", 4},
 		{"click text=Plain", "/buttons", 8},
 		{"fill label=Plain text", "/fields", 8},
+		{"fill label=Model text", "/fields", 8},
 	} {
 		w.bring(t, &example{page: c.page})
 		w.server.Set("frame-delay", "50ms") // each way, so that what is sent at once is told from what waits

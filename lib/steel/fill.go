@@ -44,9 +44,9 @@ func (p *Page) Fill(ctx context.Context, a Aim, c Choice, typed Typed, loose boo
 	if f.Kind == "" {
 		return nil, notEditable(h)
 	}
-	var is filled
+	is, readBack := filled{Length: utf8.RuneCountInString(typed.Text)}, "holds"
 	if f.Kind == "rich" {
-		err = e.replace(ctx, h, typed.Text, &is)
+		readBack, err = "replaced", e.replace(ctx, h, typed.Text)
 	} else {
 		err = e.Ask(ctx, "fillIn", []any{typed.Text}, &is)
 	}
@@ -54,7 +54,7 @@ func (p *Page) Fill(ctx context.Context, a Aim, c Choice, typed Typed, loose boo
 		return nil, err
 	}
 	done := &Action{Action: "fill", Target: &h}
-	if err := e.reportOn(ctx, done, "holds", []any{typed.Text}, &is); err != nil {
+	if err := e.reportOn(ctx, done, readBack, []any{typed.Text}, &is); err != nil {
 		return nil, err
 	}
 	if !is.Same && !loose {
@@ -68,7 +68,7 @@ func (p *Page) Fill(ctx context.Context, a Aim, c Choice, typed Typed, loose boo
 
 // replace replaces what an editor holds as a person would: all of it is selected, and
 // written over or deleted.
-func (e *Element) replace(ctx context.Context, h Hit, text string, is *filled) error {
+func (e *Element) replace(ctx context.Context, h Hit, text string) error {
 	if err := e.takeFocus(ctx, h, "selectIn"); err != nil {
 		return err
 	}
@@ -79,14 +79,7 @@ func (e *Element) replace(ctx context.Context, h Hit, text string, is *filled) e
 	} else {
 		sent = append(sent, e.Send("Input.insertText", map[string]string{"text": text}))
 	}
-	if err := e.page.met(ctx, sent); err != nil {
-		return err
-	}
-	*is = filled{Length: utf8.RuneCountInString(text)} // where the page goes elsewhere at once, nothing is read back
-	if err := e.Ask(ctx, "replaced", []any{text}, is); !e.wentOn(err) {
-		return err
-	}
-	return nil
+	return e.page.met(ctx, sent)
 }
 
 // reportOn is report, with a question about the element once the page's own scripts have
@@ -112,6 +105,9 @@ func (p *Page) inspect(ctx context.Context, a Aim, c Choice, method string, args
 	e, err := p.LocateAndAsk(ctx, a, c, method, args, result)
 	if err != nil {
 		return nil, Hit{}, err
+	}
+	if e.view.target != "" {
+		p.ownerOf(ctx, e.view, e.view.root) // for takeFocus, which may come next
 	}
 	h, err := e.Hit(ctx)
 	return e, h, err

@@ -124,8 +124,10 @@ func (e *Element) takeFocus(ctx context.Context, h Hit, method string) error {
 	if e.view.session != p.session {
 		e.Send("Emulation.setFocusEmulationEnabled", map[string]bool{"enabled": true})
 	}
+	taking := e.asking(method, nil)
+	e.askOwner(ctx) // which is asked about it next
 	var has bool
-	if err := e.Ask(ctx, method, nil, &has); err != nil {
+	if err := e.answered(ctx, taking, method, &has); err != nil {
 		return err
 	}
 	if !has {

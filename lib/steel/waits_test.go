@@ -30,6 +30,20 @@ func TestWaitsOfActing(t *testing.T) {
 	}
 }
 
+// So do fills of editors, which are written by events.
+func TestWaitsOfWritingEditors(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.visit("/frames?cross=/fields")
+	s.refer("e1", "cross #model")
+	s.server.Set("frame-delay", "50ms")
+	aim := s.aim("e1")
+	err := s.on(Access{Aim: aim}, func(ctx context.Context, p *Page) error { return fills(ctx, p, aim) })
+	if n := waits(s.server); err != nil || n > 8 {
+		t.Errorf("%d waits, at most 8 are allowed (%v)", n, err)
+	}
+}
+
 func clicks(ctx context.Context, p *Page, a Aim) error {
 	_, err := p.Click(ctx, a, Choice{}, Press{Button: "left", Count: 1})
 	return err
