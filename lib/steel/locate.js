@@ -70,13 +70,19 @@
   const mayHaveName = "[aria-label], [aria-labelledby], [alt], [title], [placeholder], input, select, textarea";
   const notText = "head, script, style, template, noscript, textarea";
 
+  // shownIn are the nodes that stand in an element: in a slot, what is put there.
+  const shownIn = (e) => {
+    const given = e instanceof HTMLSlotElement ? method(HTMLSlotElement.prototype, "assignedNodes")(e, { flatten: true }) : [];
+    return given.length ? given : childNodes(e);
+  };
+
   // content is the text of a label or control as a name takes it: without what is hidden
   // and what is filled in, and with the texts of pictures.
   const content = (e, except) => {
     let all = "";
-    for (const n of childNodes(e)) {
+    for (const n of shownIn(e)) {
       if (n.nodeType === Node.TEXT_NODE) all += n.data;
-      if (!isElement(n) || n === except || matches(n, "select, script, style, template, textarea, [aria-hidden=true i]") || !isRendered(n, { visibilityProperty: true })) continue;
+      if (!isElement(n) || n === except || matches(n, "select, script, style, template, textarea, [aria-hidden=true i]") || !(n instanceof HTMLSlotElement || isRendered(n, { visibilityProperty: true }))) continue;
       const inner = attribute(n, "aria-label") || attribute(n, "alt") || content(n, except);
       all += getComputedStyle(n).display.startsWith("inline") ? inner : ` ${inner} `;
     }
@@ -135,14 +141,26 @@
     return all.filter((e) => found.has(e));
   };
 
+  // controlAt is the control that an element is a part of, or the label of. The text of a
+  // component may stand in the slot of one.
+  const controlAt = (e) => {
+    const inner = openRoot(e);
+    const slot = inner && under(inner).querySelector.call(inner, "slot:not([name])");
+    for (const at of slot ? [slot, e] : [e]) {
+      const part = closest(at, `label, ${controls}`);
+      const control = part && matches(part, "label") ? part.control : part;
+      if (control) return control;
+    }
+    return null;
+  };
+
   // innermost drops what holds another of the elements. A control whose name the text is
   // stands for what is in it, as a field does for its label.
   const innermost = (list, wanted) => {
     const left = new Set(list);
     for (const e of list) for (let at = above(e); at; at = above(at)) left.delete(at);
     for (const e of [...left]) {
-      const part = closest(e, `label, ${controls}`);
-      const control = part && matches(part, "label") ? part.control : part;
+      const control = controlAt(e);
       if (control && control !== e && isVisible(control) && named(control) === wanted) {
         left.delete(e);
         left.add(control);
