@@ -1,6 +1,6 @@
 // What is put into fields, as questions beside those of locate.js. Each begins with one
 // that only looks: it is asked of every element that may be meant.
-({ getter, method, matches, rootOf, parentNode, isElement, isEnabled, isSecret, isEditable, fold, text, checkedOf }) => {
+({ getter, method, matches, closest, rootOf, parentNode, isElement, isEnabled, isSecret, isEditable, fold, text, checkedOf }) => {
   const setter = (proto, name) => (e, value) => Object.getOwnPropertyDescriptor(proto, name).set.call(e, value);
   const focus = method(HTMLElement.prototype, "focus");
   const send = method(EventTarget.prototype, "dispatchEvent");
@@ -171,8 +171,12 @@
     return given;
   };
 
-  // A label stands for its field.
-  const fieldOf = (e) => (matches(e, "label") ? getter(HTMLLabelElement.prototype, "control")(e) ?? e : e);
+  // A label stands for its field, and so does what is in it.
+  const fields = "input, select, textarea, button, [role]";
+  const fieldOf = (e) => {
+    const label = matches(e, fields) || isEditable(e) ? null : closest(e, "label");
+    return (label && getter(HTMLLabelElement.prototype, "control")(label)) ?? e;
+  };
   const methods = { field, fillIn, holds, focusOn, selectIn, replaced, list, choose, chosenNow, box, becomes, labels, picker, addPiece, giveFiles };
   return Object.fromEntries(Object.entries(methods).map(([name, ask]) => [name, (e, ...args) => ask(fieldOf(e), ...args)]));
 }
