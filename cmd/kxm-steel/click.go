@@ -26,7 +26,7 @@ func (*clickCmd) Codes() []fault.Code {
 
 // Help says what is looked at first.
 func (*clickCmd) Help() string {
-	return `The element is scrolled to, and the press must meet it: steel_target_covered names what lies over it, with a reference. The answer tells where the tab is then, dialogs and how they were answered, windows that opened and a download.
+	return `The element is scrolled to, and the press must meet it: steel_target_covered names what lies over it, with a reference. What moves is waited for two seconds, and what lies over it one, since menus and dialogs open and close in sight. The answer tells where the tab is then, dialogs and how they were answered, windows that opened and a download.
 
 ` + targetHelp
 }
