@@ -101,11 +101,18 @@ func (s *Settings) ViewerURL(id string) string {
 // CheckPageURL refuses what the server's browser must not be sent to: a file: address
 // makes the server end its browser.
 func CheckPageURL(text string) error {
-	u, err := url.Parse(text)
-	if text == "about:blank" || err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" {
+	if text == "about:blank" || isWebURL(text) {
 		return nil
 	}
-	return fault.New(fault.SteelURLRefused, "the address of the page is neither http, https nor about:blank")
+	return fault.New(fault.SteelURLRefused, "the address of the page is neither http, https nor about:blank").WithHint(webHint)
+}
+
+// webHint says what an address looks like: mostly its scheme is missing.
+const webHint = "an address has a scheme and a host, as https://example.com/path"
+
+func isWebURL(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 }
 
 // secretWords mark the parameters of an address whose values are not printed.

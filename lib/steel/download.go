@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"io"
-	"net/url"
 	"strings"
 
 	"kxm/lib/fault"
@@ -24,11 +23,10 @@ const pieceSize = 1 << 20
 
 // CheckFileURL refuses what is not downloaded: http, https, blob and data are.
 func CheckFileURL(text string) error {
-	u, err := url.Parse(text)
-	if err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" || strings.HasPrefix(text, "blob:") || strings.HasPrefix(text, "data:") {
+	if isWebURL(text) || strings.HasPrefix(text, "blob:") || strings.HasPrefix(text, "data:") {
 		return nil
 	}
-	return fault.New(fault.SteelURLRefused, "the address of the file is neither http, https, blob nor data")
+	return fault.New(fault.SteelURLRefused, "the address of the file is neither http, https, blob nor data").WithHint(webHint)
 }
 
 // Download reads a file with the tab's cookies into w, up to a number of bytes (0: no
